@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What all our command lines share: argp with errors of one line, and the exit statuses.
+ */
+#ifndef NP_CLI_H
+#define NP_CLI_H
+
+#include <argp.h>
+#include <numaprobe/error.h>
+
+/* Exit statuses of all programs but numarun, which has env(1)'s. */
+enum np_exit {
+	NP_EXIT_OK = 0,
+	NP_EXIT_NO = 1,	   /* the answer is no: something was not found, or failed */
+	NP_EXIT_USAGE = 2, /* the command line is wrong */
+};
+
+/*
+ * argp_parse() without its two-line messages: on failure err says in one line what is wrong. @input
+ * is handed to the parser, whose ARGP_KEY_ERROR case must call np_cli_bad_option(). --help and
+ * --version print and exit.
+ *
+ *   -EINVAL  a wrong command line
+ */
+int np_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, int *ret_next,
+		 void *input, struct np_error *err);
+
+/* Names the option that getopt refused, unless err already holds the reason. */
+void np_cli_bad_option(const struct argp_state *state, struct np_error *err);
+
+/* A whole number in min..max, or -EINVAL with "--count: 'x' is not a number in 1..9". */
+int np_cli_number(const char *option, const char *text, unsigned min, unsigned max, unsigned *ret,
+		  struct np_error *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "json.h"
+
+#include <numaprobe/cpulist.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+json_t *np_json_set(const struct np_bitmap *set)
+{
+	char *text = np_cpulist_print(set);
+	json_t *value = text ? json_string(text) : NULL;
+
+	free(text);
+	return value;
+}
+
+json_t *np_json_known_set(const struct np_bitmap *set)
+{
+	return np_bitmap_is_empty(set) ? json_null() : np_json_set(set);
+}
+
+json_t *np_json_number(bool known, uint64_t value)
+{
+	return known ? json_integer((json_int_t)value) : json_null();
+}
+
+json_t *np_json_text(const char *text)
+{
+	json_t *value = text ? json_string(text) : NULL;
+
+	return value ? value : json_null();
+}
+
+int np_json_write(json_t *document, FILE *out)
+{
+	int rc = 0;
+
+	if (!document)
+		return -ENOMEM;
+	if (json_dumpf(document, out, JSON_INDENT(2)) < 0 || fputc('\n', out) == EOF ||
+	    fflush(out) == EOF)
+		rc = -EIO;
+	json_decref(document);
+	return rc;
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sysroot.h"
+
+#include <numaprobe/cpulist.h>
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { QUOTE_SIZE = 64, FIRST_READ_BYTES = 4096 };
+
+int np_sysroot_open(const char *dir, struct np_sysroot *ret, struct np_error *err)
+{
+	const char *path = dir ? dir : "/";
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return np_error_sys(err, errno, "%s", path);
+	*ret = (struct np_sysroot){
+		.fd = fd,
+		.live = strcmp(path, "/") == 0,
+		.path = strcmp(path, "/") == 0 ? "" : path,
+	};
+	return 0;
+}
+
+void np_sysroot_close(struct np_sysroot *root)
+{
+	if (root->fd >= 0)
+		close(root->fd);
+	root->fd = -1;
+}
+
+static int open_in(const struct np_sysroot *root, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (unsigned)(flags | O_CLOEXEC | O_NONBLOCK),
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd;
+
+	if (root->live)
+		return openat(root->fd, path, flags | O_CLOEXEC);
+
+	fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+	/* Removable once Linux >= 5.6 and no seccomp filter without openat2 can be met. */
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		fd = openat(root->fd, path, flags | O_CLOEXEC | O_NONBLOCK);
+	return fd;
+}
+
+static int fail(const struct np_sysroot *root, const char *path, int code, struct np_error *err)
+{
+	return np_error_sys(err, code, "%s/%s", root->path, path);
+}
+
+bool np_sysroot_has(const struct np_sysroot *root, const char *path)
+{
+	int fd = open_in(root, path, O_PATH);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+static int check_plain(const struct np_sysroot *root, const char *path, int fd,
+		       struct np_error *err)
+{
+	struct stat st;
+
+	if (root->live)
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return fail(root, path, errno, err);
+	if (S_ISDIR(st.st_mode))
+		return fail(root, path, EISDIR, err);
+	if (!S_ISREG(st.st_mode))
+		return np_error_set(err, EINVAL, "%s/%s: not a plain file", root->path, path);
+	return 0;
+}
+
+/* Reads to the end of @fd into a growing buffer; the length, without a NUL at its end. */
+static int read_all(const struct np_sysroot *root, const char *path, int fd, char **ret,
+		    struct np_error *err)
+{
+	size_t size = FIRST_READ_BYTES;
+	size_t len = 0;
+	char *buf = malloc(size);
+
+	while (buf) {
+		ssize_t n = read(fd, buf + len, size - len - 1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			free(buf);
+			return fail(root, path, errno, err);
+		}
+		len += (size_t)n;
+		if (n == 0) {
+			*ret = buf;
+			return (int)len;
+		}
+		if (len > NP_SYSROOT_FILE_BYTES_MAX) {
+			free(buf);
+			return np_error_set(err, E2BIG, "%s/%s: longer than %u bytes", root->path,
+					    path, NP_SYSROOT_FILE_BYTES_MAX);
+		}
+		if (len + 1 == size) {
+			char *grown = realloc(buf, size * 2);
+
+			if (!grown)
+				free(buf);
+			buf = grown;
+			size *= 2;
+		}
+	}
+	return fail(root, path, ENOMEM, err);
+}
+
+/* The bytes of a file with a NUL behind them; its length. */
+static int read_file(const struct np_sysroot *root, const char *path, char **ret,
+		     struct np_error *err)
+{
+	char *buf = NULL;
+	int fd = open_in(root, path, O_RDONLY);
+	int rc;
+
+	if (fd < 0)
+		return fail(root, path, errno, err);
+	rc = check_plain(root, path, fd, err);
+	if (rc == 0)
+		rc = read_all(root, path, fd, &buf, err);
+	close(fd);
+	if (rc < 0)
+		return rc;
+	buf[rc] = '\0';
+	*ret = buf;
+	return rc;
+}
+
+static int refuse_nul(const struct np_sysroot *root, const char *path, const char *text, int len,
+		      struct np_error *err)
+{
+	char quoted[QUOTE_SIZE];
+
+	if (strlen(text) == (size_t)len)
+		return 0;
+	return np_error_set(err, EINVAL, "%s/%s: '%s' and then a NUL byte: not a text file",
+			    root->path, path, np_error_quote(text, quoted, sizeof(quoted)));
+}
+
+int np_sysroot_read(const struct np_sysroot *root, const char *path, char **ret,
+		    struct np_error *err)
+{
+	char *buf;
+	int len = read_file(root, path, &buf, err);
+	int rc;
+
+	if (len < 0)
+		return len;
+	rc = refuse_nul(root, path, buf, len, err);
+	if (rc < 0) {
+		free(buf);
+		return rc;
+	}
+	if (len > 0 && buf[len - 1] == '\n')
+		buf[--len] = '\0';
+	*ret = buf;
+	return len;
+}
+
+int np_sysroot_read_long(const struct np_sysroot *root, const char *path, long min, long max,
+			 long *ret, struct np_error *err)
+{
+	char quoted[QUOTE_SIZE];
+	char *text;
+	char *end;
+	long value;
+	int rc = np_sysroot_read(root, path, &text, err);
+
+	if (rc < 0)
+		return rc;
+
+	errno = 0;
+	value = strtol(text, &end, 10);
+	/* strtol takes leading space; no kernel writes it. */
+	if (errno || end == text || *end != '\0' || isspace((unsigned char)*text) || value < min ||
+	    value > max)
+		rc = np_error_set(err, EINVAL, "%s/%s: '%s' is not a number in %ld..%ld",
+				  root->path, path, np_error_quote(text, quoted, sizeof(quoted)),
+				  min, max);
+	else
+		*ret = value;
+	free(text);
+	return rc < 0 ? rc : 0;
+}
+
+typedef int parse_fn(const char *text, struct np_bitmap *ret, struct np_error *err);
+
+static int read_set(const struct np_sysroot *root, const char *path, parse_fn *parse,
+		    struct np_bitmap *ret, struct np_error *err)
+{
+	struct np_bitmap set = { 0 };
+	char *text;
+	int len = read_file(root, path, &text, err);
+	int rc;
+
+	if (len < 0)
+		return len;
+	while (len > 0 && text[len - 1] == '\0')
+		len--;
+	rc = refuse_nul(root, path, text, len, err);
+	if (rc == 0) {
+		rc = parse(text, &set, err);
+		if (rc < 0)
+			np_error_wrap(err, rc, "%s/%s", root->path, path);
+	}
+	if (rc == 0 && np_bitmap_or(ret, &set) < 0)
+		rc = fail(root, path, ENOMEM, err);
+	np_bitmap_release(&set);
+	free(text);
+	return rc;
+}
+
+int np_sysroot_read_list(const struct np_sysroot *root, const char *path, struct np_bitmap *ret,
+			 struct np_error *err)
+{
+	return read_set(root, path, np_cpulist_parse, ret, err);
+}
+
+int np_sysroot_read_mask(const struct np_sysroot *root, const char *path, struct np_bitmap *ret,
+			 struct np_error *err)
+{
+	return read_set(root, path, np_cpumask_parse, ret, err);
+}
+
+int np_sysroot_read_link(const struct np_sysroot *root, const char *path, char **ret,
+			 struct np_error *err)
+{
+	char target[PATH_MAX];
+	ssize_t len;
+	int fd = open_in(root, path, O_PATH | O_NOFOLLOW);
+
+	if (fd < 0)
+		return fail(root, path, errno, err);
+	len = readlinkat(fd, "", target, sizeof(target));
+	close(fd);
+	/* With an empty path the kernel says ENOENT for what is no link (readlink(2)). */
+	if (len < 0)
+		return fail(root, path, errno == ENOENT ? EINVAL : errno, err);
+	if (len == sizeof(target))
+		return fail(root, path, ENAMETOOLONG, err);
+	*ret = strndup(target, (size_t)len);
+	return *ret ? 0 : fail(root, path, ENOMEM, err);
+}
+
+static int not_dotted(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+/* Moves scandir's names into one block of pointers followed by their text. */
+static char **pack_names(struct dirent **entries, int count)
+{
+	size_t size = sizeof(char *) * ((size_t)count + 1);
+	char **names;
+	char *text;
+
+	for (int i = 0; i < count; i++)
+		size += strlen(entries[i]->d_name) + 1;
+	names = malloc(size);
+	if (!names)
+		return NULL;
+	text = (char *)(names + count + 1);
+	for (int i = 0; i < count; i++) {
+		names[i] = text;
+		text = stpcpy(text, entries[i]->d_name) + 1;
+	}
+	names[count] = NULL;
+	return names;
+}
+
+int np_sysroot_list(const struct np_sysroot *root, const char *path, char ***ret_names,
+		    struct np_error *err)
+{
+	struct dirent **entries = NULL;
+	char **names;
+	int count;
+	int fd = open_in(root, path, O_RDONLY | O_DIRECTORY);
+
+	if (fd < 0)
+		return fail(root, path, errno, err);
+	count = scandirat(fd, ".", &entries, not_dotted, alphasort);
+	if (count < 0) {
+		int code = errno;
+
+		close(fd);
+		return fail(root, path, code, err);
+	}
+	close(fd);
+
+	names = pack_names(entries, count);
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	free(entries);
+	if (!names)
+		return fail(root, path, ENOMEM, err);
+	*ret_names = names;
+	return count;
+}
+
+int np_sysroot_list_indexes(const struct np_sysroot *root, const char *path, const char *prefix,
+			    struct np_bitmap *ret, struct np_error *err)
+{
+	size_t prefix_len = strlen(prefix);
+	char **names;
+	int count = np_sysroot_list(root, path, &names, err);
+	int rc = 0;
+
+	if (count < 0)
+		return count;
+	for (int i = 0; i < count && rc == 0; i++) {
+		const char *digits = names[i] + prefix_len;
+		unsigned long index;
+		char *end;
+
+		if (strncmp(names[i], prefix, prefix_len) != 0 || !isdigit((unsigned char)*digits))
+			continue;
+		index = strtoul(digits, &end, 10);
+		if (*end != '\0' || index > NP_BITMAP_INDEX_MAX)
+			continue;
+		if (np_bitmap_add(ret, (unsigned)index) < 0)
+			rc = fail(root, path, ENOMEM, err);
+	}
+	free(names);
+	return rc;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Chooses a device's node among sources of different worth. Pure.
+ */
+#include "topology_data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+const char *np_evidence_name(enum np_evidence evidence)
+{
+	static const char *const names[] = {
+		[NP_EVIDENCE_OVERRIDE] = "override",	 [NP_EVIDENCE_CACHE] = "cache",
+		[NP_EVIDENCE_NUMA_NODE] = "numa_node",	 [NP_EVIDENCE_SINGLE_NODE] = "single_node",
+		[NP_EVIDENCE_LOCAL_CPUS] = "local_cpus", [NP_EVIDENCE_UNKNOWN] = "unknown",
+	};
+
+	return names[evidence];
+}
+
+const char *np_device_kind_name(enum np_device_kind kind)
+{
+	static const char *const names[] = {
+		[NP_DEVICE_NET] = "net",
+		[NP_DEVICE_BLOCK] = "block",
+		[NP_DEVICE_PCI] = "pci",
+	};
+
+	return names[kind];
+}
+
+void np_locality_release(struct np_locality *locality)
+{
+	np_bitmap_release(&locality->nodes);
+	np_bitmap_release(&locality->cpus);
+	np_bitmap_release(&locality->other_nodes);
+}
+
+void np_device_release(struct np_device *device)
+{
+	free(device->name);
+	free(device->pci);
+	free(device->state);
+	np_locality_release(&device->locality);
+}
+
+int np_locality_override(const struct np_topology *topology, unsigned node,
+			 struct np_locality *locality, struct np_error *err)
+{
+	struct np_bitmap nodes = { 0 };
+
+	if (!np_topology_node(topology, node))
+		return np_error_set(err, ERANGE, "node %u: not online", node);
+	if (np_bitmap_add(&nodes, node) < 0)
+		return np_error_sys(err, ENOMEM, "node %u", node);
+
+	np_bitmap_release(&locality->cpus);
+	np_bitmap_release(&locality->other_nodes);
+	locality->other_evidence = NP_EVIDENCE_UNKNOWN;
+	if (locality->evidence != NP_EVIDENCE_UNKNOWN &&
+	    !np_bitmap_equal(&locality->nodes, &nodes)) {
+		locality->other_evidence = locality->evidence;
+		locality->other_nodes = locality->nodes;
+	} else {
+		np_bitmap_release(&locality->nodes);
+	}
+	locality->nodes = nodes;
+	locality->evidence = NP_EVIDENCE_OVERRIDE;
+	return 0;
+}
+
+/* What the local CPUs say, once reduced to those that are online. */
+struct local_view {
+	struct np_bitmap cpus;
+	struct np_bitmap nodes; /* that hold them */
+	bool is_told;		/* they are some CPUs, but not all */
+	bool is_inside_node;	/* they are a part of one node's CPUs */
+};
+
+static int view_local(const struct np_topology *topology, const struct np_bitmap *local_cpus,
+		      struct local_view *ret)
+{
+	const struct np_bitmap *online = &topology->cpus[NP_CPUS_ONLINE];
+
+	if (np_bitmap_copy(&ret->cpus, local_cpus) < 0)
+		return -ENOMEM;
+	np_bitmap_and(&ret->cpus, online);
+	if (np_topology_nodes_of_cpus(topology, &ret->cpus, &ret->nodes) < 0)
+		return -ENOMEM;
+
+	ret->is_told = !np_bitmap_is_empty(&ret->cpus) && !np_bitmap_is_subset(online, &ret->cpus);
+	if (np_bitmap_count(&ret->nodes) == 1) {
+		const struct np_node *node =
+			np_topology_node(topology, np_bitmap_next(&ret->nodes, 0));
+
+		ret->is_inside_node = np_bitmap_is_subset(&ret->cpus, &node->cpus) &&
+				      !np_bitmap_equal(&ret->cpus, &node->cpus);
+	}
+	return 0;
+}
+
+static int choose(const struct np_topology *topology, const struct np_locality_sources *sources,
+		  const struct local_view *local, struct np_locality *ret)
+{
+	bool node_exists = sources->has_node && np_topology_node(topology, sources->numa_node);
+
+	ret->other_evidence = NP_EVIDENCE_UNKNOWN;
+	if (local->is_told && local->is_inside_node) {
+		ret->evidence = NP_EVIDENCE_CACHE;
+		if (np_bitmap_copy(&ret->cpus, &local->cpus) < 0)
+			return -ENOMEM;
+		return np_bitmap_copy(&ret->nodes, &local->nodes);
+	}
+	if (node_exists) {
+		ret->evidence = NP_EVIDENCE_NUMA_NODE;
+		return np_bitmap_add(&ret->nodes, sources->numa_node);
+	}
+	if (topology->node_count == 1) {
+		ret->evidence = NP_EVIDENCE_SINGLE_NODE;
+		return np_bitmap_add(&ret->nodes, topology->node[0].node);
+	}
+	if (local->is_told && !np_bitmap_is_empty(&local->nodes)) {
+		ret->evidence = NP_EVIDENCE_LOCAL_CPUS;
+		return np_bitmap_copy(&ret->nodes, &local->nodes);
+	}
+	ret->evidence = NP_EVIDENCE_UNKNOWN;
+	return 0;
+}
+
+/* Records the source that says something else than what was chosen. */
+static int note_other(const struct np_locality_sources *sources, const struct local_view *local,
+		      struct np_locality *ret)
+{
+	if (sources->has_node && !np_bitmap_has(&ret->nodes, sources->numa_node)) {
+		ret->other_evidence = NP_EVIDENCE_NUMA_NODE;
+		return np_bitmap_add(&ret->other_nodes, sources->numa_node);
+	}
+	if (ret->evidence == NP_EVIDENCE_NUMA_NODE && local->is_told &&
+	    !np_bitmap_is_empty(&local->nodes) &&
+	    !np_bitmap_has(&local->nodes, sources->numa_node)) {
+		ret->other_evidence = NP_EVIDENCE_LOCAL_CPUS;
+		return np_bitmap_copy(&ret->other_nodes, &local->nodes);
+	}
+	return 0;
+}
+
+int np_locality_choose(const struct np_topology *topology,
+		       const struct np_locality_sources *sources, struct np_locality *ret,
+		       struct np_error *err)
+{
+	struct local_view local = { 0 };
+	int rc = view_local(topology, &sources->local_cpus, &local);
+
+	if (rc == 0)
+		rc = choose(topology, sources, &local, ret);
+	if (rc == 0)
+		rc = note_other(sources, &local, ret);
+	np_bitmap_release(&local.cpus);
+	np_bitmap_release(&local.nodes);
+	return rc < 0 ? np_error_sys(err, ENOMEM, "device locality") : 0;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Devices from sysfs: finds a device's folder under sys/devices and climbs from there, as a virtio
+ * interface, a namespace or a partition has no numa_node of its own but its PCI parent has.
+ */
+#include "topology_data.h"
+
+#include "device_spec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICES_DIR "sys/devices/"
+#define VIRTUAL_DIR "sys/devices/virtual/"
+#define NET_DIR "sys/class/net"
+
+enum { MBIT = 1000000, QUOTE_SIZE = 64 };
+
+static int no_memory(struct np_error *err)
+{
+	return np_error_sys(err, ENOMEM, "device");
+}
+
+/*
+ * Joins the link text @target found in folder @dir to a path without "..": by text alone, as the
+ * target need not be in a captured tree. The caller frees it; NULL when memory runs out.
+ */
+static char *join_link(const char *dir, const char *target)
+{
+	char *path = NULL;
+	char *out;
+
+	if (asprintf(&path, "%s/%s", *target == '/' ? "" : dir, target) < 0)
+		return NULL;
+	out = path;
+	for (char *part = path; *part;) {
+		size_t len = strcspn(part, "/");
+		char *next = part + len + (part[len] == '/');
+
+		if (len == 2 && strncmp(part, "..", 2) == 0) {
+			while (out > path && *--out != '/')
+				;
+		} else if (len > 0 && !(len == 1 && *part == '.')) {
+			if (out > path)
+				*out++ = '/';
+			memmove(out, part, len);
+			out += len;
+		}
+		part = next;
+	}
+	*out = '\0';
+	return path;
+}
+
+/*
+ * The device's own folder ("sys/devices/pci0000:c0/…/net/eth0") behind an entry of a class or bus
+ * folder, which is a link there, or in old kernels a folder with a link "device" in it.
+ */
+static int resolve(const struct np_sysroot *root, const char *dir, const char *entry, char **ret,
+		   struct np_error *err)
+{
+	char path[PATH_MAX];
+	char *target = NULL;
+	int rc;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, entry) >= (int)sizeof(path))
+		return np_error_sys(err, ENAMETOOLONG, "%s", dir);
+	rc = np_sysroot_read_link(root, path, &target, err);
+	if (rc == -EINVAL && np_sysroot_has(root, path)) {
+		char link[PATH_MAX + 8];
+
+		snprintf(link, sizeof(link), "%s/device", path);
+		rc = np_sysroot_read_link(root, link, &target, err);
+		dir = path;
+	}
+	if (rc < 0)
+		return rc;
+	*ret = join_link(dir, target);
+	free(target);
+	return *ret ? 0 : no_memory(err);
+}
+
+/* Is this folder's name a PCI address, "0000:c1:00.1"? The domain can have more than 4 digits. */
+static bool is_pci_address(const char *name, size_t len)
+{
+	size_t domain = strspn(name, "0123456789abcdef");
+	static const char form[] = ":xx:xx.x";
+
+	if (domain < 4 || len != domain + sizeof(form) - 1)
+		return false;
+	for (size_t i = 0; i < sizeof(form) - 1; i++) {
+		char c = name[domain + i];
+
+		if (form[i] == 'x' ? !isxdigit((unsigned char)c) : c != form[i])
+			return false;
+	}
+	return true;
+}
+
+/* Reads numa_node and local_cpulist of one folder, each only if nothing nearer had it. */
+static int read_locality_files(const struct np_sysroot *root, const char *folder,
+			       struct np_locality_sources *sources, struct np_error *err)
+{
+	char path[PATH_MAX];
+	long node = -1;
+	int rc = 0;
+
+	if (snprintf(path, sizeof(path), "%s/numa_node", folder) >= (int)sizeof(path))
+		return np_error_sys(err, ENAMETOOLONG, "%s/%s", root->path, folder);
+	if (!sources->has_node && np_sysroot_has(root, path)) {
+		/* -1 is the firmware's "not told" (Documentation/ABI/testing/sysfs-bus-pci). */
+		rc = np_sysroot_read_long(root, path, -1, INT_MAX, &node, err);
+		if (rc < 0)
+			return rc;
+		sources->has_node = node >= 0;
+		sources->numa_node = node >= 0 ? (unsigned)node : 0;
+	}
+	snprintf(path, sizeof(path), "%s/local_cpulist", folder);
+	if (np_bitmap_is_empty(&sources->local_cpus) && np_sysroot_has(root, path))
+		rc = np_sysroot_read_list(root, path, &sources->local_cpus, err);
+	return rc;
+}
+
+/* From the device's folder upwards: the sources of its locality, and its PCI address. */
+static int climb(const struct np_sysroot *root, const char *folder, struct np_device *device,
+		 struct np_locality_sources *sources, struct np_error *err)
+{
+	char *path = strdup(folder);
+	int rc = path ? 0 : no_memory(err);
+
+	while (rc == 0 && strncmp(path, DEVICES_DIR, strlen(DEVICES_DIR)) == 0) {
+		char *slash = strrchr(path, '/');
+
+		rc = read_locality_files(root, path, sources, err);
+		if (rc == 0 && !device->pci && is_pci_address(slash + 1, strlen(slash + 1))) {
+			device->pci = strdup(slash + 1);
+			if (!device->pci)
+				rc = no_memory(err);
+		}
+		*slash = '\0';
+	}
+	free(path);
+	return rc;
+}
+
+/* The link's state and speed; neither is vital, and both come and go with the cable. */
+static void read_link(const struct np_sysroot *root, const char *folder, struct np_device *device)
+{
+	char path[PATH_MAX];
+	long mbit = -1;
+
+	if (snprintf(path, sizeof(path), "%s/operstate", folder) < (int)sizeof(path) &&
+	    np_sysroot_read(root, path, &device->state, NULL) >= 0 &&
+	    strspn(device->state, "abcdefghijklmnopqrstuvwxyz") != strlen(device->state)) {
+		free(device->state);
+		device->state = NULL;
+	}
+	/* -1, or EINVAL on reading, when the link is down; virtio says -1 always. */
+	if (snprintf(path, sizeof(path), "%s/speed", folder) < (int)sizeof(path) &&
+	    np_sysroot_read_long(root, path, 1, INT_MAX, &mbit, NULL) == 0) {
+		device->has_speed = true;
+		device->speed_bps = (uint64_t)mbit * MBIT;
+	}
+}
+
+static int read_folder(const struct np_sysroot *root, const char *folder, enum np_device_kind kind,
+		       const char *name, struct np_topology *topology, struct np_error *err)
+{
+	struct np_locality_sources sources = { 0 };
+	struct np_device *device = np_topology_add_device(topology);
+	int rc;
+
+	if (!device)
+		return no_memory(err);
+	device->kind = kind;
+	device->name = strdup(name);
+	if (!device->name)
+		return no_memory(err);
+	rc = climb(root, folder, device, &sources, err);
+	if (rc == 0)
+		rc = np_locality_choose(topology, &sources, &device->locality, err);
+	if (rc == 0 && kind == NP_DEVICE_NET)
+		read_link(root, folder, device);
+	np_bitmap_release(&sources.local_cpus);
+	return rc;
+}
+
+static bool is_virtual(const char *folder)
+{
+	return strncmp(folder, VIRTUAL_DIR, strlen(VIRTUAL_DIR)) == 0;
+}
+
+int np_sysfs_read_nics(const struct np_sysroot *root, struct np_topology *topology,
+		       struct np_error *err)
+{
+	char **names;
+	int count;
+	int rc = 0;
+
+	if (!np_sysroot_has(root, NET_DIR))
+		return 0;
+	count = np_sysroot_list(root, NET_DIR, &names, err);
+	if (count < 0)
+		return count;
+	for (int i = 0; i < count && rc == 0; i++) {
+		char *folder = NULL;
+
+		/* bonding_masters is a plain file among the links. */
+		if (resolve(root, NET_DIR, names[i], &folder, NULL) < 0)
+			continue;
+		if (!is_virtual(folder))
+			rc = read_folder(root, folder, NP_DEVICE_NET, names[i], topology, err);
+		free(folder);
+	}
+	free(names);
+	return rc;
+}
+
+/* Says that an interface is not there, and which could have been meant. */
+static int nic_not_found(const struct np_sysroot *root, const char *name, struct np_error *err)
+{
+	char candidates[256] = "";
+	size_t used = 0;
+	char **names;
+	int count = np_sysroot_list(root, NET_DIR, &names, NULL);
+
+	for (int i = 0; i < count && used < sizeof(candidates) - 1; i++) {
+		char *folder = NULL;
+
+		if (resolve(root, NET_DIR, names[i], &folder, NULL) == 0 && !is_virtual(folder))
+			used += (size_t)snprintf(candidates + used, sizeof(candidates) - used,
+						 "%s%s", used > 0 ? ", " : "", names[i]);
+		free(folder);
+	}
+	if (count >= 0)
+		free(names);
+	return np_device_not_found(name, candidates, err);
+}
+
+int np_sysfs_read_device(const struct np_sysroot *root, const char *text, bool virtual_too,
+			 struct np_topology *topology, struct np_error *err)
+{
+	struct np_device_spec spec = { 0 };
+	char *folder = NULL;
+	int rc = np_device_spec_parse(text, root->live, &spec, err);
+
+	if (rc < 0)
+		return rc;
+	rc = resolve(root, spec.dir, spec.entry, &folder, err);
+	if (rc == -ENOENT && spec.kind == NP_DEVICE_NET)
+		rc = nic_not_found(root, spec.name, err);
+	else if (rc == -ENOENT)
+		rc = np_error_set(err, ENOENT, "no device '%s': %s/%s/%s does not exist", text,
+				  root->path, spec.dir, spec.entry);
+	if (rc == 0 && !virtual_too && is_virtual(folder))
+		rc = np_error_set(err, ENODEV,
+				  "device '%s' is virtual (%s/%s): no hardware, so near to nothing",
+				  text, root->path, folder);
+	if (rc == 0)
+		rc = read_folder(root, folder, spec.kind, spec.name, topology, err);
+	free(folder);
+	np_device_spec_release(&spec);
+	return rc;
+}

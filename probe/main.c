@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * numaprobe: where each network card sits, and which cores are best for it. Finds the command and
+ * hands over to it.
+ */
+#include "cmd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *argp_program_version = "numaprobe " NUMAKIT_VERSION;
+
+static const struct command {
+	const char *name;
+	char *full_name; /* for the command's own --help */
+	int (*run)(struct np_common *common, int argc, char **argv);
+} commands[] = {
+	{ "report", "numaprobe report", np_cmd_report },
+	{ "rank", "numaprobe rank", np_cmd_rank },
+};
+
+struct main_args {
+	struct np_common common;
+	bool has_command;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct main_args *args = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->common;
+		return 0;
+	case ARGP_KEY_ARG:
+		/* The command; what follows it is the command's to parse. */
+		args->has_command = true;
+		state->next--;
+		return EBUSY;
+	case ARGP_KEY_ERROR:
+		if (!args->has_command)
+			np_cli_bad_option(state, &args->common.err);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.parser = parse,
+	.args_doc = "[COMMAND]",
+	.doc = "Shows where a host's network cards sit and which cores are best for each.\v"
+	       "Commands (numaprobe COMMAND --help tells the options of each):\n"
+	       "  report       CPUs, nodes, distances and network cards (the default)\n"
+	       "  rank DEVICE  the CPUs in tiers, nearest to the device first\n\n"
+	       "Exit status: 0 done, 1 not found or failed, 2 wrong usage.",
+	.children = (const struct argp_child[]){ { &np_common_argp, 0, NULL, 0 }, { 0 } },
+};
+
+static int run_command(struct np_common *common, int argc, char **argv)
+{
+	const char *name = argv[0];
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(name, commands[i].name) != 0)
+			continue;
+		argv[0] = commands[i].full_name;
+		return commands[i].run(common, argc, argv);
+	}
+	np_error_set(&common->err, EINVAL, "'%s' is no command; there are: report, rank DEVICE",
+		     name);
+	return np_cmd_fail(&common->err, NP_EXIT_USAGE);
+}
+
+int main(int argc, char **argv)
+{
+	char *default_command[] = { "report", NULL };
+	struct main_args args = { 0 };
+	int next = 1;
+	int rc = np_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &next, &args, &args.common.err);
+
+	if (args.has_command) {
+		args.common.err = (struct np_error){ 0 };
+		return run_command(&args.common, argc - next, argv + next);
+	}
+	if (rc < 0)
+		return np_cmd_fail(&args.common.err, NP_EXIT_USAGE);
+	return run_command(&args.common, 1, default_command);
+}
