@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Carries out a plan in the calling thread, and proves it.
+ *
+ * The kernel drops CPUs and nodes that cannot be used without a word (sched_setaffinity(2), NOTES;
+ * set_mempolicy(2)), so everything is read back and compared.
+ */
+#ifndef NUMARUN_APPLY_H
+#define NUMARUN_APPLY_H
+
+#include <numarun/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the kernel says after applying; the caller releases it with nr_applied_release(). */
+struct nr_applied {
+	struct np_bitmap cpus;
+	struct nr_policy policy;
+};
+
+/*
+ * Affinity first, then the memory policy, so that what is allocated on the way already lies right;
+ * then both are read back. On failure nothing is left half-applied but the affinity, which is put
+ * back.
+ *
+ *   -EXDEV  the kernel kept something else than what was asked; err says what
+ *   other   of sched_setaffinity(2), or as nr_policy_set()
+ */
+int nr_apply(const struct nr_plan *plan, struct nr_applied *ret, struct np_error *err);
+void nr_applied_release(struct nr_applied *applied);
+
+/* The calling thread's affinity mask, of whatever size, added to *ret. */
+int nr_affinity_get(struct np_bitmap *ret, struct np_error *err);
+
+/* Sets it. -EINVAL: none of these CPUs can be used. */
+int nr_affinity_set(const struct np_bitmap *cpus, struct np_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

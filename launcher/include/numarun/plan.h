@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From what a user asks to what the kernel will be told. Pure: the topology and the request alone
+ * decide, nothing is read and nothing is changed.
+ */
+#ifndef NUMARUN_PLAN_H
+#define NUMARUN_PLAN_H
+
+#include <numaprobe/rank.h>
+#include <numaprobe/topology.h>
+#include <numarun/policy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum nr_cpu_choice {
+	NR_CPUS_KEEP,  /* leave the inherited affinity alone */
+	NR_CPUS_LIST,  /* these CPUs (numactl -C) */
+	NR_CPUS_NODES, /* the CPUs of these nodes (numactl -N) */
+	NR_CPUS_NEAR,  /* those nearest to a device */
+};
+
+/* What the user asks for. Zero-initialised asks for nothing. Borrows its strings. */
+struct nr_request {
+	enum nr_cpu_choice cpu_choice;
+	struct np_bitmap cpus;	/* for LIST */
+	struct np_bitmap nodes; /* for NODES */
+
+	/* For NEAR: the device is the topology's first one. */
+	unsigned tier;	/* the tier to begin with; 0 = the best */
+	unsigned count; /* cores; 0 = all CPUs of that tier */
+	bool smt;	/* every CPU of each core that is counted, not one */
+	bool strict;	/* do not go on into the next tier */
+
+	struct nr_policy policy;
+	bool far; /* bind memory to the farthest node instead of policy */
+	bool all; /* also CPUs and nodes outside the inherited affinity and cpuset (numactl -a) */
+};
+
+void nr_request_release(struct nr_request *request);
+
+/* CPUs taken from one tier. */
+struct nr_pick {
+	unsigned tier;
+	bool has_distance;
+	unsigned distance;
+	unsigned core_count; /* 0 = the host does not tell its cores */
+	struct np_bitmap cpus;
+};
+
+struct nr_plan {
+	bool binds_cpus;
+	/*
+	 * The kernel may lawfully keep fewer CPUs: numactl -N takes what the cpuset leaves of a
+	 * node. Otherwise the read-back must be equal.
+	 */
+	bool may_shrink;
+	struct np_bitmap cpus;	/* to bind to; with binds_cpus false those inherited */
+	struct np_bitmap nodes; /* of these CPUs */
+	struct nr_policy policy;
+	bool has_far_distance;
+	unsigned far_distance; /* from the CPUs' nodes to the far node */
+
+	const struct np_device *near; /* the topology's, NULL without NEAR */
+	struct nr_pick *picks;	      /* for NEAR, nearest first */
+	size_t pick_count;
+	unsigned wanted_count; /* the request's count */
+	unsigned
+		spilled_from_cores; /* cores that the first tier had, when it was too few; else 0 */
+
+	char **warnings; /* sentences for the user */
+	size_t warning_count;
+};
+
+/*
+ * Fills *ret, which the caller ends with nr_plan_release(). It borrows from @topology.
+ *
+ *   -EINVAL  a CPU or node that does not exist or cannot be used, and why
+ *   -ERANGE  a tier that does not exist, or more cores asked for than there are
+ *   -EXDEV   strict, and the tier has too few cores
+ *   -ENODATA the device's node is unknown
+ *   -ENOMEM
+ */
+int nr_plan_make(const struct np_topology *topology, const struct nr_request *request,
+		 struct nr_plan *ret, struct np_error *err);
+void nr_plan_release(struct nr_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

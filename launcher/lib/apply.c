@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <numaprobe/cpulist.h>
+#include <numarun/apply.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Masks start at the size of a common kernel's and grow until the kernel's fits. */
+enum { FIRST_MASK_CPUS = 1024, BRIEF_SIZE = 96 };
+
+void nr_applied_release(struct nr_applied *applied)
+{
+	np_bitmap_release(&applied->cpus);
+	nr_policy_release(&applied->policy);
+}
+
+int nr_affinity_get(struct np_bitmap *ret, struct np_error *err)
+{
+	struct np_bitmap mask = { 0 };
+	int rc = -EINVAL;
+
+	for (unsigned cpus = FIRST_MASK_CPUS; rc == -EINVAL && cpus <= NP_BITMAP_INDEX_MAX + 1;
+	     cpus *= 2) {
+		np_bitmap_release(&mask);
+		/* The range makes the room; the kernel overwrites all of it. */
+		if (np_bitmap_add_range(&mask, 0, cpus - 1) < 0)
+			return np_error_sys(err, ENOMEM, "affinity mask of %u CPUs", cpus);
+		if (sched_getaffinity(0, mask.word_count * sizeof(*mask.words),
+				      (cpu_set_t *)mask.words) == 0)
+			rc = np_bitmap_or(ret, &mask);
+		else
+			rc = -errno;
+	}
+	np_bitmap_release(&mask);
+	return rc < 0 ? np_error_sys(err, -rc, "read back the CPU affinity") : 0;
+}
+
+int nr_affinity_set(const struct np_bitmap *cpus, struct np_error *err)
+{
+	char list[BRIEF_SIZE];
+
+	if (sched_setaffinity(0, cpus->word_count * sizeof(*cpus->words),
+			      (const cpu_set_t *)cpus->words) == 0)
+		return 0;
+	np_cpulist_brief(cpus, list, sizeof(list));
+	if (errno == EINVAL)
+		return np_error_set(
+			err, EINVAL,
+			"bind to CPUs %s: none of them can be used, they are offline or "
+			"outside the cpuset",
+			list);
+	return np_error_sys(err, errno, "bind to CPUs %s", list);
+}
+
+static int apply_cpus(const struct nr_plan *plan, struct np_bitmap *ret, struct np_error *err)
+{
+	char wanted[BRIEF_SIZE];
+	char kept[BRIEF_SIZE];
+	int rc = plan->binds_cpus ? nr_affinity_set(&plan->cpus, err) : 0;
+
+	if (rc == 0)
+		rc = nr_affinity_get(ret, err);
+	if (rc < 0 || !plan->binds_cpus || np_bitmap_equal(ret, &plan->cpus))
+		return rc;
+	if (plan->may_shrink && np_bitmap_is_subset(ret, &plan->cpus))
+		return 0;
+	return np_error_set(
+		err, EXDEV,
+		"bind to CPUs %s: the kernel kept %s, the others are offline or outside "
+		"the cpuset",
+		np_cpulist_brief(&plan->cpus, wanted, sizeof(wanted)),
+		np_cpulist_brief(ret, kept, sizeof(kept)));
+}
+
+static int apply_policy(const struct nr_policy *policy, struct nr_policy *ret, struct np_error *err)
+{
+	char *wanted;
+	char *kept;
+	int rc = nr_policy_set(policy, err);
+
+	/* Without a policy of ours the inherited one is only for show: a filter may refuse that. */
+	if (policy->mode == NR_POLICY_KEEP)
+		return 0;
+	if (rc == 0)
+		rc = nr_policy_get(ret, err);
+	if (rc < 0 || (ret->mode == policy->mode && ret->balancing == policy->balancing &&
+		       np_bitmap_equal(&ret->nodes, &policy->nodes)))
+		return rc;
+	wanted = nr_policy_print(policy);
+	kept = nr_policy_print(ret);
+	np_error_set(err, EXDEV, "memory policy %s: the kernel kept %s", wanted ? wanted : "?",
+		     kept ? kept : "?");
+	free(wanted);
+	free(kept);
+	return -EXDEV;
+}
+
+int nr_apply(const struct nr_plan *plan, struct nr_applied *ret, struct np_error *err)
+{
+	struct nr_applied applied = { 0 };
+	struct np_bitmap before = { 0 };
+	int rc = nr_affinity_get(&before, err);
+
+	if (rc == 0)
+		rc = apply_cpus(plan, &applied.cpus, err);
+	if (rc == 0)
+		rc = apply_policy(&plan->policy, &applied.policy, err);
+	if (rc < 0) {
+		if (plan->binds_cpus)
+			nr_affinity_set(&before, NULL);
+		nr_applied_release(&applied);
+	} else {
+		*ret = applied;
+	}
+	np_bitmap_release(&before);
+	return rc;
+}
