@@ -42,8 +42,10 @@ void np_sysroot_close(struct np_sysroot *root)
 
 static int open_in(const struct np_sysroot *root, const char *path, int flags)
 {
+	/* A pipe must not hang us; openat2 is strict and takes no such flag with O_PATH. */
+	int nonblock = flags & O_PATH ? 0 : O_NONBLOCK;
 	struct open_how how = {
-		.flags = (unsigned)(flags | O_CLOEXEC | O_NONBLOCK),
+		.flags = (unsigned)(flags | O_CLOEXEC | nonblock),
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 	int fd;
@@ -54,7 +56,7 @@ static int open_in(const struct np_sysroot *root, const char *path, int flags)
 	fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
 	/* Removable once Linux >= 5.6 and no seccomp filter without openat2 can be met. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = openat(root->fd, path, flags | O_CLOEXEC | O_NONBLOCK);
+		fd = openat(root->fd, path, flags | O_CLOEXEC | nonblock);
 	return fd;
 }
 
@@ -67,8 +69,9 @@ bool np_sysroot_has(const struct np_sysroot *root, const char *path)
 {
 	int fd = open_in(root, path, O_PATH);
 
+	/* What is there but cannot be opened must fail where it is read, not pass for absent. */
 	if (fd < 0)
-		return false;
+		return errno != ENOENT && errno != ENOTDIR;
 	close(fd);
 	return true;
 }

@@ -32,7 +32,7 @@ struct np_sysroot {
 int np_sysroot_open(const char *dir, struct np_sysroot *ret, struct np_error *err);
 void np_sysroot_close(struct np_sysroot *root);
 
-/* True when @path exists there, of whatever type. */
+/* True when @path exists there, of whatever type, readable or not. */
 bool np_sysroot_has(const struct np_sysroot *root, const char *path);
 
 /*
