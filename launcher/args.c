@@ -66,8 +66,19 @@ static const struct argp_option options[] = {
 static int take_cpus(struct nr_args *args, enum nr_cpu_choice choice, const char *option,
 		     const char *text)
 {
+	struct nr_set_arg *grown =
+		realloc(args->cpus, (args->cpus_count + 1) * sizeof(struct nr_set_arg));
+
+	if (!grown)
+		return ENOMEM;
+	args->cpus = grown;
+	grown[args->cpus_count++] = (struct nr_set_arg){
+		.choice = choice,
+		.option = option,
+		.text = text,
+		.all = args->all,
+	};
 	args->cpu_choice = choice;
-	args->cpus = (struct nr_set_arg){ .option = option, .text = text, .all = args->all };
 	return 0;
 }
 
@@ -234,9 +245,9 @@ static int check(struct nr_args *args)
 			     : args->has_near_node ? "--near-node"
 						   : NULL;
 
-	if (args->near && args->cpus.option)
+	if (args->near && args->cpus_count > 0)
 		return np_error_set(err, EINVAL, "--near and %s both choose the CPUs: give one",
-				    args->cpus.option);
+				    args->cpus[0].option);
 	if (!args->near && orphan)
 		return np_error_set(err, EINVAL, "%s needs --near DEV", orphan);
 	if (args->smt && !args->count)
@@ -264,6 +275,13 @@ int nr_args_parse(int argc, char **argv, struct nr_args *ret)
 	if (np_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret, &ret->err) < 0)
 		return -EINVAL;
 	if (ret->near)
-		ret->cpu_choice = ret->cpus.option ? ret->cpu_choice : NR_CPUS_NEAR;
+		ret->cpu_choice = NR_CPUS_NEAR;
 	return check(ret);
+}
+
+void nr_args_release(struct nr_args *args)
+{
+	free(args->cpus);
+	args->cpus = NULL;
+	args->cpus_count = 0;
 }

@@ -13,14 +13,17 @@ enum nr_exit { NR_EXIT_FAILED = 125, NR_EXIT_NOT_EXECUTABLE = 126, NR_EXIT_NOT_F
 
 /* A set as typed. --all counts for the sets that stand behind it, as in numactl. */
 struct nr_set_arg {
-	const char *option; /* "--membind", for messages; NULL = not given */
-	const char *text;   /* NULL for an option without a set (--localalloc, --far) */
+	enum nr_cpu_choice choice; /* LIST or NODES; for memory it says nothing */
+	const char *option;        /* "--membind", for messages; NULL = not given */
+	const char *text;          /* NULL for an option without a set (--localalloc, --far) */
 	bool all;
 };
 
 struct nr_args {
 	enum nr_cpu_choice cpu_choice;
-	struct nr_set_arg cpus; /* of the last -N or -C, which counts */
+	/* Every -N and -C, to be checked; the last one counts. Freed by nr_args_release(). */
+	struct nr_set_arg *cpus;
+	size_t cpus_count;
 	const char *near;
 	bool has_near_node;
 	unsigned near_node;
@@ -53,5 +56,6 @@ struct nr_args {
  *   -EINVAL  a wrong one; ret->err says what
  */
 int nr_args_parse(int argc, char **argv, struct nr_args *ret);
+void nr_args_release(struct nr_args *args);
 
 #endif

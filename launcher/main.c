@@ -101,20 +101,29 @@ static int run(const struct nr_args *args, const struct np_topology *topology, s
 	return status;
 }
 
-int main(int argc, char **argv)
+static int load_and_run(struct nr_args *args)
 {
 	struct np_topology *topology = NULL;
-	struct nr_args args;
 	int status = 0;
 
-	if (nr_args_parse(argc, argv, &args) < 0 || nr_args_load(&args, &topology, &args.err) < 0)
-		return fail(&args.err, NR_EXIT_FAILED);
-	if (args.hardware) {
+	if (nr_args_load(args, &topology, &args->err) < 0)
+		return fail(&args->err, NR_EXIT_FAILED);
+	if (args->hardware) {
 		nr_show_hardware(topology, stdout);
 		status = written(0);
 	} else {
-		status = run(&args, topology, &args.err);
+		status = run(args, topology, &args->err);
 	}
 	np_topology_free(topology);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct nr_args args;
+	int status = nr_args_parse(argc, argv, &args) < 0 ? fail(&args.err, NR_EXIT_FAILED)
+							  : load_and_run(&args);
+
+	nr_args_release(&args);
 	return status;
 }

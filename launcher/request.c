@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The one of --near, of -N and of a memory option: no command line names more. */
-enum { DEVICES_MAX = 3 };
-
 /* Is this set of nodes given by a device, "netdev:eth0" or "!netdev:eth0"? NULL when it is not. */
 static const char *device_of(const struct nr_set_arg *set)
 {
@@ -26,35 +23,47 @@ static const char *device_of(const struct nr_set_arg *set)
 	return NULL;
 }
 
-/* The devices to read, in the order in which they are found again below. */
-static size_t list_devices(const struct nr_args *args, const char *devices[DEVICES_MAX])
+/*
+ * The devices to read, in the order in which they are found again below; the caller frees the
+ * array. NULL when memory runs out.
+ */
+static const char **list_devices(const struct nr_args *args, size_t *ret_count)
 {
+	const char **devices = calloc(args->cpus_count + 2, sizeof(*devices));
 	size_t count = 0;
 
+	if (!devices)
+		return NULL;
 	if (args->near)
 		devices[count++] = args->near;
-	if (args->cpu_choice == NR_CPUS_NODES && device_of(&args->cpus))
-		devices[count++] = device_of(&args->cpus);
+	for (size_t i = 0; i < args->cpus_count; i++)
+		if (args->cpus[i].choice == NR_CPUS_NODES && device_of(&args->cpus[i]))
+			devices[count++] = device_of(&args->cpus[i]);
 	if (device_of(&args->memory))
 		devices[count++] = device_of(&args->memory);
-	return count;
+	*ret_count = count;
+	return devices;
 }
 
 int nr_args_load(const struct nr_args *args, struct np_topology **ret, struct np_error *err)
 {
-	const char *devices[DEVICES_MAX];
 	struct np_topology_source source = {
 		.root = args->root,
 		.hwloc_xml = args->xml,
 		.scope = (args->near ? NP_TOPOLOGY_GROUPS : 0u) |
 			 (args->hardware ? NP_TOPOLOGY_MEMORY : 0u),
-		.devices = devices,
 		.has_device_node = args->has_near_node,
 		.device_node = args->near_node,
 	};
+	const char **devices = list_devices(args, &source.device_count);
+	int rc;
 
-	source.device_count = list_devices(args, devices);
-	return np_topology_load(&source, ret, err);
+	if (!devices)
+		return np_error_sys(err, ENOMEM, "devices");
+	source.devices = devices;
+	rc = np_topology_load(&source, ret, err);
+	free(devices);
+	return rc;
 }
 
 /* The set with a device in it replaced by the device's nodes, in a new string. */
@@ -115,6 +124,20 @@ static int check_preferred(const struct nr_request *request, struct np_error *er
 			    "--preferred takes one node; --preferred-many takes several");
 }
 
+/* One -N or -C; the ones before the last are read too, so that a mistake in them is told. */
+static int parse_cpus(const struct nr_set_arg *set, const struct np_topology *topology,
+		      size_t *next_device, struct nr_request *ret, struct np_error *err)
+{
+	int rc;
+
+	np_bitmap_release(&ret->cpus);
+	np_bitmap_release(&ret->nodes);
+	if (set->choice == NR_CPUS_NODES)
+		return parse_nodes(set, topology, parse_cpu_nodes, next_device, &ret->nodes, err);
+	rc = nr_set_parse_cpus(set->text, topology, set->all, &ret->cpus, err);
+	return rc < 0 ? np_error_wrap(err, rc, "%s", set->option) : 0;
+}
+
 int nr_args_request(const struct nr_args *args, const struct np_topology *topology,
 		    struct nr_request *ret, struct np_error *err)
 {
@@ -130,14 +153,8 @@ int nr_args_request(const struct nr_args *args, const struct np_topology *topolo
 	ret->policy.mode = args->policy_mode;
 	ret->policy.balancing = args->balancing;
 
-	if (args->cpu_choice == NR_CPUS_LIST) {
-		rc = nr_set_parse_cpus(args->cpus.text, topology, args->cpus.all, &ret->cpus, err);
-		if (rc < 0)
-			return np_error_wrap(err, rc, "%s", args->cpus.option);
-	} else if (args->cpu_choice == NR_CPUS_NODES) {
-		rc = parse_nodes(&args->cpus, topology, parse_cpu_nodes, &next_device, &ret->nodes,
-				 err);
-	}
+	for (size_t i = 0; i < args->cpus_count && rc == 0; i++)
+		rc = parse_cpus(&args->cpus[i], topology, &next_device, ret, err);
 	if (rc == 0 && args->memory.text)
 		rc = parse_nodes(&args->memory, topology, nr_set_parse_memory_nodes, &next_device,
 				 &ret->policy.nodes, err);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <ctype.h>
 #include <errno.h>
 #include <numaprobe/cpulist.h>
 #include <numarun/set.h>
@@ -100,23 +101,61 @@ static int pick_relative(const struct np_bitmap *places, const struct np_bitmap 
 	return 0;
 }
 
+/*
+ * strtoul() of the C library, and so numactl, reads 010 as 8 and 0x10 as 16; most people mean 10
+ * with the first. Nobody is served by a guess.
+ */
+static int check_decimal(const char *text, struct np_error *err)
+{
+	char quoted[QUOTE_SIZE];
+
+	for (const char *c = text; *c; c++) {
+		bool starts = c == text || !isalnum((unsigned char)c[-1]);
+
+		if (starts && c[0] == '0' && isalnum((unsigned char)c[1]))
+			return np_error_set(err, EINVAL,
+					    "'%s': a number with a 0 in front can be octal or "
+					    "hexadecimal: write it in plain decimal",
+					    np_error_quote(text, quoted, sizeof(quoted)));
+	}
+	return 0;
+}
+
+/* "+0,+2-3" as a list of places: numactl takes the sign on each number, or on the first alone. */
+static int parse_places(const char *text, struct np_bitmap *ret, struct np_error *err)
+{
+	char *plain = strdup(text);
+	char *out = plain;
+	int rc;
+
+	if (!plain)
+		return -ENOMEM;
+	for (const char *c = text; *c; c++)
+		if (*c != '+' || (c > text && !strchr(",-", c[-1])))
+			*out++ = *c;
+	*out = '\0';
+	rc = np_cpulist_parse(plain, ret, err);
+	free(plain);
+	return rc;
+}
+
 /* The body of a set, without its '!': all, a list, or a relative list. */
 static int parse_body(const char *text, const struct np_topology *topology,
 		      const struct np_bitmap *usable, refuse_fn *refuse, struct np_bitmap *ret,
 		      struct np_error *err)
 {
-	bool relative = *text == '+';
-	struct np_bitmap list = { 0 };
-	int rc;
+	struct np_bitmap places = { 0 };
+	int rc = check_decimal(text, err);
 
+	if (rc < 0)
+		return rc;
 	if (strcmp(text, "all") == 0)
 		return np_bitmap_copy(ret, usable);
-	rc = np_cpulist_parse(relative ? text + 1 : text, &list, err);
-	if (rc == 0 && relative)
-		rc = pick_relative(&list, usable, text, ret, err);
-	else if (rc == 0)
-		rc = np_bitmap_copy(ret, &list);
-	np_bitmap_release(&list);
+	if (*text != '+')
+		rc = np_cpulist_parse(text, ret, err);
+	else if ((rc = parse_places(text, &places, err)) == 0)
+		rc = pick_relative(&places, usable, text, ret, err);
+	np_bitmap_release(&places);
 	if (rc < 0 || np_bitmap_is_subset(ret, usable))
 		return rc;
 	np_bitmap_for_each (member, ret)
@@ -125,19 +164,27 @@ static int parse_body(const char *text, const struct np_topology *topology,
 	return 0;
 }
 
+/*
+ * @usable is what may be named, @whole what a '!' takes the named ones away from.
+ */
+struct universe {
+	const struct np_bitmap *usable;
+	const struct np_bitmap *whole;
+};
+
 static int parse_set(const char *text, const struct np_topology *topology,
-		     const struct np_bitmap *usable, refuse_fn *refuse, struct np_bitmap *ret,
+		     const struct universe *universe, refuse_fn *refuse, struct np_bitmap *ret,
 		     struct np_error *err)
 {
 	bool inverted = *text == '!';
 	struct np_bitmap set = { 0 };
 	char quoted[QUOTE_SIZE];
-	int rc = parse_body(inverted ? text + 1 : text, topology, usable, refuse, &set, err);
+	int rc = parse_body(text + inverted, topology, universe->usable, refuse, &set, err);
 
 	if (rc == 0 && inverted) {
 		struct np_bitmap rest = { 0 };
 
-		rc = np_bitmap_copy(&rest, usable);
+		rc = np_bitmap_copy(&rest, universe->whole);
 		np_bitmap_and_not(&rest, &set);
 		np_bitmap_release(&set);
 		set = rest;
@@ -156,24 +203,30 @@ static int parse_set(const char *text, const struct np_topology *topology,
 int nr_set_parse_cpus(const char *text, const struct np_topology *topology, bool all,
 		      struct np_bitmap *ret, struct np_error *err)
 {
-	const struct np_bitmap *usable =
-		np_topology_cpus(topology, all ? NP_CPUS_ONLINE : NP_CPUS_ALLOWED);
+	/* numactl's "!0" leaves the inherited affinity: it inverts over all CPUs of the host. */
+	const struct universe universe = {
+		.usable = np_topology_cpus(topology, all ? NP_CPUS_ONLINE : NP_CPUS_ALLOWED),
+		.whole = np_topology_cpus(topology, all ? NP_CPUS_ONLINE : NP_CPUS_CPUSET),
+	};
 
-	return parse_set(text, topology, usable, refuse_cpu, ret, err);
+	return parse_set(text, topology, &universe, refuse_cpu, ret, err);
 }
 
 int nr_set_parse_cpu_nodes(const char *text, const struct np_topology *topology,
 			   struct np_bitmap *ret, struct np_error *err)
 {
-	return parse_set(text, topology, np_topology_nodes(topology, NP_NODES_WITH_CPUS),
-			 refuse_cpu_node, ret, err);
+	const struct np_bitmap *nodes = np_topology_nodes(topology, NP_NODES_WITH_CPUS);
+	const struct universe universe = { .usable = nodes, .whole = nodes };
+
+	return parse_set(text, topology, &universe, refuse_cpu_node, ret, err);
 }
 
 int nr_set_parse_memory_nodes(const char *text, const struct np_topology *topology, bool all,
 			      struct np_bitmap *ret, struct np_error *err)
 {
-	const struct np_bitmap *usable =
+	const struct np_bitmap *nodes =
 		np_topology_nodes(topology, all ? NP_NODES_WITH_MEMORY : NP_NODES_ALLOWED);
+	const struct universe universe = { .usable = nodes, .whole = nodes };
 
-	return parse_set(text, topology, usable, refuse_memory_node, ret, err);
+	return parse_set(text, topology, &universe, refuse_memory_node, ret, err);
 }

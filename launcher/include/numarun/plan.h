@@ -35,7 +35,6 @@ struct nr_request {
 
 	struct nr_policy policy;
 	bool far; /* bind memory to the farthest node instead of policy */
-	bool all; /* also CPUs and nodes outside the inherited affinity and cpuset (numactl -a) */
 };
 
 void nr_request_release(struct nr_request *request);

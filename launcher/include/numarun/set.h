@@ -5,7 +5,10 @@
  *   0,2-3   OS indexes
  *   all     all that may be used
  *   +0-1    relative: the first and second of those that may be used
- *   !0      all that may be used but these; !+0 too
+ *   !0      all but these; !+0 too. For CPUs, as in numactl, all of the cpuset, even those outside
+ *           the inherited affinity
+ *
+ * Numbers are plain decimal: 010 and 0x10 are refused, as numactl reads them as 8 and 16.
  */
 #ifndef NUMARUN_SET_H
 #define NUMARUN_SET_H
