@@ -64,7 +64,7 @@ static const struct argp_option options[] = {
 };
 
 static int take_cpus(struct nr_args *args, enum nr_cpu_choice choice, const char *option,
-		     const char *text)
+                     const char *text)
 {
 	struct nr_set_arg *grown =
 		realloc(args->cpus, (args->cpus_count + 1) * sizeof(struct nr_set_arg));
@@ -83,13 +83,13 @@ static int take_cpus(struct nr_args *args, enum nr_cpu_choice choice, const char
 }
 
 static int take_memory(struct nr_args *args, enum nr_policy_mode mode, const char *option,
-		       const char *text)
+                       const char *text)
 {
 	if (args->memory.option)
 		return -np_error_set(&args->err, EINVAL,
-				     "%s and %s: two memory policies contradict each other, give "
-				     "one",
-				     args->memory.option, option);
+		                     "%s and %s: two memory policies contradict each other, give "
+		                     "one",
+		                     args->memory.option, option);
 	args->policy_mode = mode;
 	args->memory = (struct nr_set_arg){ .option = option, .text = text, .all = args->all };
 	return 0;
@@ -101,8 +101,8 @@ static int take_nodes(struct nr_args *args, const char *option, const char **tex
 	if (strcmp(*text, "same") == 0) {
 		if (!args->last_nodes)
 			return -np_error_set(&args->err, EINVAL,
-					     "%s: 'same' needs an option with nodes before it",
-					     option);
+			                     "%s: 'same' needs an option with nodes before it",
+			                     option);
 		*text = args->last_nodes;
 	}
 	args->last_nodes = *text;
@@ -147,13 +147,13 @@ static error_t parse_near(int key, const char *arg, struct nr_args *args)
 	case OPT_NEAR_NODE:
 		args->has_near_node = true;
 		return -np_cli_number("--near-node", arg, 0, NP_BITMAP_INDEX_MAX, &args->near_node,
-				      &args->err);
+		                      &args->err);
 	case OPT_TIER:
 		return -np_cli_number("--tier", arg, 1, NP_BITMAP_INDEX_MAX, &args->tier,
-				      &args->err);
+		                      &args->err);
 	case OPT_COUNT:
 		return -np_cli_number("--count", arg, 1, NP_BITMAP_INDEX_MAX, &args->count,
-				      &args->err);
+		                      &args->err);
 	case OPT_SMT:
 		args->smt = true;
 		return 0;
@@ -240,20 +240,20 @@ static const struct argp argp = {
 static int check(struct nr_args *args)
 {
 	struct np_error *err = &args->err;
-	const char *orphan = args->tier		   ? "--tier"
-			     : args->count	   ? "--count"
-			     : args->has_near_node ? "--near-node"
-						   : NULL;
+	const char *orphan = args->tier            ? "--tier"
+	                     : args->count         ? "--count"
+	                     : args->has_near_node ? "--near-node"
+	                                           : NULL;
 
 	if (args->near && args->cpus_count > 0)
 		return np_error_set(err, EINVAL, "--near and %s both choose the CPUs: give one",
-				    args->cpus[0].option);
+		                    args->cpus[0].option);
 	if (!args->near && orphan)
 		return np_error_set(err, EINVAL, "%s needs --near DEV", orphan);
 	if (args->smt && !args->count)
 		return np_error_set(err, EINVAL,
-				    "--smt needs --count N (without it all CPUs of "
-				    "the tier are taken)");
+		                    "--smt needs --count N (without it all CPUs of "
+		                    "the tier are taken)");
 	if (args->balancing && (args->policy_mode != NR_POLICY_BIND || args->far))
 		return np_error_set(err, EINVAL, "--balancing needs --membind NODES");
 	if (args->root && args->xml)

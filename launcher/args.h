@@ -45,7 +45,7 @@ struct nr_args {
 	const char *xml;
 	char **command; /* the program and its arguments, in argv; NULL = none */
 
-	bool all;		/* seen so far */
+	bool all;               /* seen so far */
 	const char *last_nodes; /* what "same" stands for */
 	struct np_error err;
 };

@@ -42,9 +42,9 @@ static int follow_kernel(struct nr_plan *plan, const struct nr_applied *applied)
 	if (!plan->binds_cpus || np_bitmap_equal(&applied->cpus, &plan->cpus))
 		return 0;
 	fprintf(stderr,
-		"numarun: the kernel kept CPUs %s of %s, the others are outside the cpuset\n",
-		np_cpulist_brief(&applied->cpus, kept, sizeof(kept)),
-		np_cpulist_brief(&plan->cpus, planned, sizeof(planned)));
+	        "numarun: the kernel kept CPUs %s of %s, the others are outside the cpuset\n",
+	        np_cpulist_brief(&applied->cpus, kept, sizeof(kept)),
+	        np_cpulist_brief(&plan->cpus, planned, sizeof(planned)));
 	return np_bitmap_copy(&plan->cpus, &applied->cpus);
 }
 
@@ -52,7 +52,7 @@ static int become(const struct nr_args *args, const struct nr_plan *plan, struct
 {
 	char **environment = nr_environment_make(plan, environ);
 	int rc = environment ? nr_exec(args->command, environment, err)
-			     : np_error_sys(err, ENOMEM, "environment");
+	                     : np_error_sys(err, ENOMEM, "environment");
 
 	free(environment);
 	if (rc == -ENOMEM)
@@ -61,7 +61,7 @@ static int become(const struct nr_args *args, const struct nr_plan *plan, struct
 }
 
 static int carry_out(const struct nr_args *args, const struct np_topology *topology,
-		     struct nr_plan *plan, struct np_error *err)
+                     struct nr_plan *plan, struct np_error *err)
 {
 	struct nr_applied applied = { 0 };
 	int rc = nr_apply(plan, &applied, err);
@@ -96,7 +96,7 @@ static int run(const struct nr_args *args, const struct np_topology *topology, s
 	if (args->explain)
 		nr_show_plan(&plan, stderr);
 	status = args->dry_run ? written(nr_show_plan_json(&plan, args->command, stdout))
-			       : carry_out(args, topology, &plan, err);
+	                       : carry_out(args, topology, &plan, err);
 	nr_plan_release(&plan);
 	return status;
 }
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 {
 	struct nr_args args;
 	int status = nr_args_parse(argc, argv, &args) < 0 ? fail(&args.err, NR_EXIT_FAILED)
-							  : load_and_run(&args);
+	                                                  : load_and_run(&args);
 
 	nr_args_release(&args);
 	return status;

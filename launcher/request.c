@@ -51,7 +51,7 @@ int nr_args_load(const struct nr_args *args, struct np_topology **ret, struct np
 		.root = args->root,
 		.hwloc_xml = args->xml,
 		.scope = (args->near ? NP_TOPOLOGY_GROUPS : 0u) |
-			 (args->hardware ? NP_TOPOLOGY_MEMORY : 0u),
+		         (args->hardware ? NP_TOPOLOGY_MEMORY : 0u),
 		.has_device_node = args->has_near_node,
 		.device_node = args->near_node,
 	};
@@ -68,7 +68,7 @@ int nr_args_load(const struct nr_args *args, struct np_topology **ret, struct np
 
 /* The set with a device in it replaced by the device's nodes, in a new string. */
 static char *resolve(const struct nr_set_arg *set, const struct np_topology *topology,
-		     size_t *next_device, struct np_error *err)
+                     size_t *next_device, struct np_error *err)
 {
 	const struct np_device *device;
 	char *nodes;
@@ -79,7 +79,7 @@ static char *resolve(const struct nr_set_arg *set, const struct np_topology *top
 	device = np_topology_device(topology, (*next_device)++);
 	if (np_bitmap_is_empty(&device->locality.nodes)) {
 		np_error_set(err, ENODATA, "%s: its NUMA node is unknown, the firmware tells none",
-			     device->name);
+		             device->name);
 		return NULL;
 	}
 	nodes = np_cpulist_print(&device->locality.nodes);
@@ -90,19 +90,19 @@ static char *resolve(const struct nr_set_arg *set, const struct np_topology *top
 }
 
 typedef int parse_nodes_fn(const char *text, const struct np_topology *topology, bool all,
-			   struct np_bitmap *ret, struct np_error *err);
+                           struct np_bitmap *ret, struct np_error *err);
 
 /* -N takes the node's CPUs as they are, so that --all changes nothing for it. */
 static int parse_cpu_nodes(const char *text, const struct np_topology *topology, bool all,
-			   struct np_bitmap *ret, struct np_error *err)
+                           struct np_bitmap *ret, struct np_error *err)
 {
 	(void)all;
 	return nr_set_parse_cpu_nodes(text, topology, ret, err);
 }
 
 static int parse_nodes(const struct nr_set_arg *set, const struct np_topology *topology,
-		       parse_nodes_fn *parse, size_t *next_device, struct np_bitmap *ret,
-		       struct np_error *err)
+                       parse_nodes_fn *parse, size_t *next_device, struct np_bitmap *ret,
+                       struct np_error *err)
 {
 	struct np_error why = { .code = ENOMEM, .text = "out of memory" };
 	char *text = resolve(set, topology, next_device, &why);
@@ -121,12 +121,12 @@ static int check_preferred(const struct nr_request *request, struct np_error *er
 	    np_bitmap_count(&request->policy.nodes) == 1)
 		return 0;
 	return np_error_set(err, EINVAL,
-			    "--preferred takes one node; --preferred-many takes several");
+	                    "--preferred takes one node; --preferred-many takes several");
 }
 
 /* One -N or -C; the ones before the last are read too, so that a mistake in them is told. */
 static int parse_cpus(const struct nr_set_arg *set, const struct np_topology *topology,
-		      size_t *next_device, struct nr_request *ret, struct np_error *err)
+                      size_t *next_device, struct nr_request *ret, struct np_error *err)
 {
 	int rc;
 
@@ -139,7 +139,7 @@ static int parse_cpus(const struct nr_set_arg *set, const struct np_topology *to
 }
 
 int nr_args_request(const struct nr_args *args, const struct np_topology *topology,
-		    struct nr_request *ret, struct np_error *err)
+                    struct nr_request *ret, struct np_error *err)
 {
 	size_t next_device = args->near ? 1 : 0;
 	int rc = 0;
@@ -157,6 +157,6 @@ int nr_args_request(const struct nr_args *args, const struct np_topology *topolo
 		rc = parse_cpus(&args->cpus[i], topology, &next_device, ret, err);
 	if (rc == 0 && args->memory.text)
 		rc = parse_nodes(&args->memory, topology, nr_set_parse_memory_nodes, &next_device,
-				 &ret->policy.nodes, err);
+		                 &ret->policy.nodes, err);
 	return rc < 0 ? rc : check_preferred(ret, err);
 }

@@ -16,6 +16,6 @@ int nr_args_load(const struct nr_args *args, struct np_topology **ret, struct np
  * and -ENODATA for a device whose node is unknown.
  */
 int nr_args_request(const struct nr_args *args, const struct np_topology *topology,
-		    struct nr_request *ret, struct np_error *err);
+                    struct nr_request *ret, struct np_error *err);
 
 #endif

@@ -21,8 +21,8 @@ static void show_picks(const struct nr_plan *plan, FILE *out)
 		const struct nr_pick *pick = &plan->picks[i];
 
 		fprintf(out, "  tier %u: CPUs %s, %u core%s", pick->tier,
-			np_cpulist_brief(&pick->cpus, cpus, sizeof(cpus)), pick->core_count,
-			pick->core_count == 1 ? "" : "s");
+		        np_cpulist_brief(&pick->cpus, cpus, sizeof(cpus)), pick->core_count,
+		        pick->core_count == 1 ? "" : "s");
 		if (pick->has_distance)
 			fprintf(out, ", distance %u", pick->distance);
 		fputc('\n', out);
@@ -53,9 +53,9 @@ void nr_show_plan(const struct nr_plan *plan, FILE *out)
 		fputs("no device asked for\n", out);
 	show_picks(plan, out);
 	fprintf(out, "  CPUs: %s%s", np_cpulist_brief(&plan->cpus, list, sizeof(list)),
-		plan->binds_cpus ? "" : " (inherited)");
+	        plan->binds_cpus ? "" : " (inherited)");
 	fprintf(out, " on node%s %s\n", np_bitmap_count(&plan->nodes) == 1 ? "" : "s",
-		np_cpulist_brief(&plan->nodes, list, sizeof(list)));
+	        np_cpulist_brief(&plan->nodes, list, sizeof(list)));
 	show_memory(plan, out);
 }
 
@@ -65,7 +65,7 @@ void nr_show_applied(const struct nr_applied *applied, FILE *out)
 	char *policy = nr_policy_print(&applied->policy);
 
 	fprintf(out, "  verified: the kernel has CPUs %s",
-		np_cpulist_brief(&applied->cpus, list, sizeof(list)));
+	        np_cpulist_brief(&applied->cpus, list, sizeof(list)));
 	if (applied->policy.mode != NR_POLICY_KEEP)
 		fprintf(out, ", memory %s", policy ? policy : "?");
 	fputc('\n', out);
@@ -82,8 +82,8 @@ static json_t *picks_json(const struct nr_plan *plan)
 		json_array_append_new(
 			array,
 			json_pack("{s:i, s:o, s:i, s:o}", "tier", (int)pick->tier, "distance",
-				  np_json_number(pick->has_distance, pick->distance), "cores",
-				  (int)pick->core_count, "cpus", np_json_set(&pick->cpus)));
+		                  np_json_number(pick->has_distance, pick->distance), "cores",
+		                  (int)pick->core_count, "cpus", np_json_set(&pick->cpus)));
 	}
 	return array;
 }
@@ -109,9 +109,9 @@ static size_t count_words(char *const command[])
 static json_t *memory_json(const struct nr_plan *plan)
 {
 	return json_pack("{s:s, s:o, s:b, s:o}", "policy", nr_policy_mode_name(plan->policy.mode),
-			 "nodes", np_json_known_set(&plan->policy.nodes), "balancing",
-			 plan->policy.balancing, "far_distance",
-			 np_json_number(plan->has_far_distance, plan->far_distance));
+	                 "nodes", np_json_known_set(&plan->policy.nodes), "balancing",
+	                 plan->policy.balancing, "far_distance",
+	                 np_json_number(plan->has_far_distance, plan->far_distance));
 }
 
 int nr_show_plan_json(const struct nr_plan *plan, char *const command[], FILE *out)
@@ -119,13 +119,13 @@ int nr_show_plan_json(const struct nr_plan *plan, char *const command[], FILE *o
 	json_t *near = plan->near ? np_device_json(plan->near) : json_null();
 
 	return np_json_write(json_pack("{s:s, s:o, s:b, s:o, s:o, s:o, s:b, s:o, s:o, s:o}",
-				       "schema", "numakit/plan/1", "near", near, "binds_cpus",
-				       plan->binds_cpus, "cpus", np_json_set(&plan->cpus), "nodes",
-				       np_json_set(&plan->nodes), "picks", picks_json(plan),
-				       "spilled", plan->pick_count > 1, "memory", memory_json(plan),
-				       "command", texts_json(command, count_words(command)),
-				       "warnings", texts_json(plan->warnings, plan->warning_count)),
-			     out);
+	                               "schema", "numakit/plan/1", "near", near, "binds_cpus",
+	                               plan->binds_cpus, "cpus", np_json_set(&plan->cpus), "nodes",
+	                               np_json_set(&plan->nodes), "picks", picks_json(plan),
+	                               "spilled", plan->pick_count > 1, "memory", memory_json(plan),
+	                               "command", texts_json(command, count_words(command)),
+	                               "warnings", texts_json(plan->warnings, plan->warning_count)),
+	                     out);
 }
 
 /* ---- as numactl ---- */
@@ -174,16 +174,16 @@ int nr_show_policy(const struct np_topology *topology, FILE *out, struct np_erro
 		rc = np_error_sys(err, ENOMEM, "nodes");
 	if (rc == 0) {
 		fprintf(out, "policy: %s%s\n", nr_policy_mode_name(policy.mode),
-			policy.balancing ? " (balancing)" : "");
+		        policy.balancing ? " (balancing)" : "");
 		show_preferred_node(&policy, out);
 		show_set("physcpubind", &cpus, out);
 		show_set("cpubind", &nodes, out);
 		show_set("nodebind", &nodes, out);
 		show_set("membind",
-			 policy.mode == NR_POLICY_BIND
-				 ? &policy.nodes
-				 : np_topology_nodes(topology, NP_NODES_ALLOWED),
-			 out);
+		         policy.mode == NR_POLICY_BIND
+		                 ? &policy.nodes
+		                 : np_topology_nodes(topology, NP_NODES_ALLOWED),
+		         out);
 		show_set("preferred", &policy.nodes, out);
 	}
 	nr_policy_release(&policy);
@@ -206,7 +206,7 @@ void nr_show_hardware(const struct np_topology *topology, FILE *out)
 	char list[BRIEF_SIZE];
 
 	fprintf(out, "available: %u nodes (%s)\n", np_bitmap_count(nodes),
-		np_cpulist_brief(nodes, list, sizeof(list)));
+	        np_cpulist_brief(nodes, list, sizeof(list)));
 	np_bitmap_for_each (index, nodes) {
 		const struct np_node *node = np_topology_node(topology, index);
 

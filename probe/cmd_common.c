@@ -38,7 +38,7 @@ int np_common_check(struct np_common *common)
 {
 	if (common->root && common->xml)
 		return np_error_set(&common->err, EINVAL,
-				    "--root and --xml both say which host: give one");
+		                    "--root and --xml both say which host: give one");
 	return 0;
 }
 

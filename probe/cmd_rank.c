@@ -75,7 +75,7 @@ static int check(struct rank_args *args)
 
 	if (!args->device)
 		return np_error_set(err, EINVAL,
-				    "rank: which device? (numaprobe report lists them)");
+		                    "rank: which device? (numaprobe report lists them)");
 	if (args->cpus_only && args->common->json)
 		return np_error_set(err, EINVAL, "rank: --cpus and --json: give one");
 	return np_common_check(args->common);
@@ -104,12 +104,12 @@ static unsigned count_cores(const struct np_topology *topology, const struct np_
 
 	for (size_t i = 0; i < np_topology_group_count(topology, NP_LEVEL_CORE); i++)
 		cores += np_bitmap_intersects(&np_topology_group(topology, NP_LEVEL_CORE, i)->cpus,
-					      cpus);
+		                              cpus);
 	return cores;
 }
 
 static int print_table(const struct np_topology *topology, const struct np_rank *rank,
-		       unsigned only_tier)
+                       unsigned only_tier)
 {
 	static const struct np_column columns[] = {
 		{ "TIER", true },   { "DISTANCE", true }, { "CORES", true },
@@ -143,7 +143,7 @@ static int print_table(const struct np_topology *topology, const struct np_rank 
 }
 
 static int print_text(const struct np_topology *topology, const struct np_device *device,
-		      const struct np_rank *rank, unsigned only_tier)
+                      const struct np_rank *rank, unsigned only_tier)
 {
 	int rc;
 
@@ -155,7 +155,7 @@ static int print_text(const struct np_topology *topology, const struct np_device
 
 /* With an unknown locality the answer is no, but the document still says what is known. */
 static int refuse_unknown(const struct rank_args *args, const struct np_topology *topology,
-			  const struct np_device *device, struct np_error *err)
+                          const struct np_device *device, struct np_error *err)
 {
 	struct np_rank empty = { 0 };
 
@@ -163,13 +163,13 @@ static int refuse_unknown(const struct rank_args *args, const struct np_topology
 		np_json_write(np_rank_json(device, &empty, 0), stdout);
 	np_rank_release(&empty);
 	np_error_set(err, ENODATA,
-		     "%s: its NUMA node is unknown, the firmware tells none: name it with --node",
-		     device->name);
+	             "%s: its NUMA node is unknown, the firmware tells none: name it with --node",
+	             device->name);
 	return np_cmd_fail(err, NP_EXIT_NO);
 }
 
 static int print_rank(const struct rank_args *args, const struct np_topology *topology,
-		      const struct np_device *device)
+                      const struct np_device *device)
 {
 	struct np_error *err = &args->common->err;
 	struct np_rank rank = { 0 };
@@ -182,7 +182,7 @@ static int print_rank(const struct rank_args *args, const struct np_topology *to
 		return np_cmd_fail(err, NP_EXIT_NO);
 	if (args->tier > rank.tier_count) {
 		np_error_set(err, ERANGE, "%s: no tier %u, the last one is %zu", device->name,
-			     args->tier, rank.tier_count);
+		             args->tier, rank.tier_count);
 		status = np_cmd_fail(err, NP_EXIT_NO);
 	} else if (args->common->json) {
 		status = np_cmd_written(

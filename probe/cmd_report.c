@@ -24,8 +24,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		return -np_error_set(&common->err, EINVAL,
-				     "report: '%s': no argument is taken (rank DEVICE ranks one)",
-				     arg);
+		                     "report: '%s': no argument is taken (rank DEVICE ranks one)",
+		                     arg);
 	case ARGP_KEY_ERROR:
 		np_cli_bad_option(state, &common->err);
 		return 0;
@@ -43,7 +43,7 @@ static const struct argp argp = {
 
 /* The ranking for each device; one whose node is unknown has no tiers. */
 static int rank_devices(const struct np_topology *topology, struct np_rank **ret,
-			struct np_error *err)
+                        struct np_error *err)
 {
 	size_t count = np_topology_device_count(topology);
 	struct np_rank *ranks = calloc(count + 1, sizeof(*ranks));
@@ -51,7 +51,7 @@ static int rank_devices(const struct np_topology *topology, struct np_rank **ret
 
 	for (size_t i = 0; i < count && rc == 0; i++) {
 		rc = np_rank_cpus(topology, &np_topology_device(topology, i)->locality, &ranks[i],
-				  err);
+		                  err);
 		if (rc == -ENODATA)
 			rc = 0;
 	}
@@ -78,7 +78,7 @@ static json_t *groups_json(const struct np_topology *topology, enum np_level lev
 
 		if (level != NP_LEVEL_L3)
 			json_object_set_new(object, level == NP_LEVEL_CORE ? "core" : "package",
-					    np_json_number(group->has_id, group->id));
+			                    np_json_number(group->has_id, group->id));
 		json_object_set_new(object, "cpus", np_json_set(&group->cpus));
 		if (level == NP_LEVEL_L3)
 			json_object_set_new(
@@ -113,11 +113,11 @@ static json_t *nodes_json(const struct np_topology *topology)
 		json_array_append_new(
 			array,
 			json_pack("{s:i, s:o, s:o, s:o, s:o}", "node", (int)index, "cpus",
-				  np_json_set(&node->cpus), "memory_bytes",
-				  np_json_number(node->has_memory_size, node->memory_bytes),
-				  "memory_free_bytes",
-				  np_json_number(node->has_memory_free, node->memory_free_bytes),
-				  "distances", distances_json(topology, index)));
+		                  np_json_set(&node->cpus), "memory_bytes",
+		                  np_json_number(node->has_memory_size, node->memory_bytes),
+		                  "memory_free_bytes",
+		                  np_json_number(node->has_memory_free, node->memory_free_bytes),
+		                  "distances", distances_json(topology, index)));
 	}
 	return array;
 }
@@ -132,7 +132,7 @@ static json_t *devices_json(const struct np_topology *topology, const struct np_
 
 		json_object_set_new(object, "state", np_json_text(device->state));
 		json_object_set_new(object, "speed_bits_per_s",
-				    np_json_number(device->has_speed, device->speed_bps));
+		                    np_json_number(device->has_speed, device->speed_bps));
 		json_object_set_new(object, "tiers", np_tiers_json(&ranks[i], 0));
 		json_array_append_new(array, object);
 	}
@@ -149,16 +149,16 @@ static json_t *notes_json(const struct np_topology *topology)
 }
 
 static json_t *report_json(const struct np_topology *topology, const struct np_rank *ranks,
-			   const struct np_bitmap excluded[NP_EXCLUSION_COUNT])
+                           const struct np_bitmap excluded[NP_EXCLUSION_COUNT])
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema",
-			 "numakit/report/1", "origin", np_json_text(np_topology_origin(topology)),
-			 "cpus", np_json_set(np_topology_cpus(topology, NP_CPUS_ONLINE)),
-			 "packages", groups_json(topology, NP_LEVEL_PACKAGE), "l3_caches",
-			 groups_json(topology, NP_LEVEL_L3), "cores",
-			 groups_json(topology, NP_LEVEL_CORE), "nodes", nodes_json(topology),
-			 "devices", devices_json(topology, ranks), "excluded",
-			 np_excluded_json(excluded), "notes", notes_json(topology));
+	                 "numakit/report/1", "origin", np_json_text(np_topology_origin(topology)),
+	                 "cpus", np_json_set(np_topology_cpus(topology, NP_CPUS_ONLINE)),
+	                 "packages", groups_json(topology, NP_LEVEL_PACKAGE), "l3_caches",
+	                 groups_json(topology, NP_LEVEL_L3), "cores",
+	                 groups_json(topology, NP_LEVEL_CORE), "nodes", nodes_json(topology),
+	                 "devices", devices_json(topology, ranks), "excluded",
+	                 np_excluded_json(excluded), "notes", notes_json(topology));
 }
 
 /* ---- text ---- */
@@ -212,7 +212,7 @@ static void print_head(const struct np_topology *topology)
 
 /* The ids of the packages that the CPUs are in. */
 static void print_packages(const struct np_topology *topology, const struct np_bitmap *cpus,
-			   char *buf, size_t size)
+                           char *buf, size_t size)
 {
 	struct np_bitmap packages = { 0 };
 
@@ -293,8 +293,8 @@ static void set_tiers(struct np_table *table, const struct np_rank *rank)
 
 	for (size_t i = 0; i < rank->tier_count && i < TIERS_SHOWN && used < sizeof(tiers); i++)
 		used += (size_t)snprintf(tiers + used, sizeof(tiers) - used, "%s%s",
-					 i > 0 ? " / " : "",
-					 np_cpulist_brief(&rank->tiers[i].cpus, cpus, 64));
+		                         i > 0 ? " / " : "",
+		                         np_cpulist_brief(&rank->tiers[i].cpus, cpus, 64));
 	if (rank->tier_count > TIERS_SHOWN && used < sizeof(tiers))
 		snprintf(tiers + used, sizeof(tiers) - used, " / ...");
 	if (rank->tier_count > 0)
@@ -304,7 +304,7 @@ static void set_tiers(struct np_table *table, const struct np_rank *rank)
 static int print_nics(const struct np_topology *topology, const struct np_rank *ranks)
 {
 	static const struct np_column columns[COLUMNS_OF_NICS] = {
-		{ "NIC", false }, { "PCI", false },	 { "LINK", false },
+		{ "NIC", false }, { "PCI", false },      { "LINK", false },
 		{ "NODE", true }, { "EVIDENCE", false }, { "CPUS BY TIER, NEAREST FIRST", false },
 	};
 	struct np_table *table;
@@ -327,14 +327,14 @@ static int print_nics(const struct np_topology *topology, const struct np_rank *
 			np_table_set(table, 1, "%s", device->pci);
 		if (device->has_speed)
 			np_table_set(table, 2, "%s %g Gb/s", device->state ? device->state : "",
-				     (double)device->speed_bps / 1e9);
+			             (double)device->speed_bps / 1e9);
 		else if (device->state)
 			np_table_set(table, 2, "%s", device->state);
 		if (!np_bitmap_is_empty(&locality->nodes))
 			np_table_set(table, 3, "%s",
-				     np_cpulist_brief(&locality->nodes, text, sizeof(text)));
+			             np_cpulist_brief(&locality->nodes, text, sizeof(text)));
 		np_table_set(table, 4, "%s%s", np_evidence_name(locality->evidence),
-			     locality->other_evidence != NP_EVIDENCE_UNKNOWN ? " (disputed)" : "");
+		             locality->other_evidence != NP_EVIDENCE_UNKNOWN ? " (disputed)" : "");
 		set_tiers(table, &ranks[i]);
 	}
 	rc = np_table_print(table, stdout);
@@ -355,7 +355,7 @@ static void print_disputes(const struct np_topology *topology)
 }
 
 static int print_text(const struct np_topology *topology, const struct np_rank *ranks,
-		      const struct np_bitmap excluded[NP_EXCLUSION_COUNT])
+                      const struct np_bitmap excluded[NP_EXCLUSION_COUNT])
 {
 	int rc;
 

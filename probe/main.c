@@ -70,7 +70,7 @@ static int run_command(struct np_common *common, int argc, char **argv)
 		return commands[i].run(common, argc, argv);
 	}
 	np_error_set(&common->err, EINVAL, "'%s' is no command; there are: report, rank DEVICE",
-		     name);
+	             name);
 	return np_cmd_fail(&common->err, NP_EXIT_USAGE);
 }
 

@@ -27,7 +27,7 @@ int nr_affinity_get(struct np_bitmap *ret, struct np_error *err)
 		if (np_bitmap_add_range(&mask, 0, cpus - 1) < 0)
 			return np_error_sys(err, ENOMEM, "affinity mask of %u CPUs", cpus);
 		if (sched_getaffinity(0, mask.word_count * sizeof(*mask.words),
-				      (cpu_set_t *)mask.words) == 0)
+		                      (cpu_set_t *)mask.words) == 0)
 			rc = np_bitmap_or(ret, &mask);
 		else
 			rc = -errno;
@@ -41,7 +41,7 @@ int nr_affinity_set(const struct np_bitmap *cpus, struct np_error *err)
 	char list[BRIEF_SIZE];
 
 	if (sched_setaffinity(0, cpus->word_count * sizeof(*cpus->words),
-			      (const cpu_set_t *)cpus->words) == 0)
+	                      (const cpu_set_t *)cpus->words) == 0)
 		return 0;
 	np_cpulist_brief(cpus, list, sizeof(list));
 	if (errno == EINVAL)
@@ -85,12 +85,12 @@ static int apply_policy(const struct nr_policy *policy, struct nr_policy *ret, s
 	if (rc == 0)
 		rc = nr_policy_get(ret, err);
 	if (rc < 0 || (ret->mode == policy->mode && ret->balancing == policy->balancing &&
-		       np_bitmap_equal(&ret->nodes, &policy->nodes)))
+	               np_bitmap_equal(&ret->nodes, &policy->nodes)))
 		return rc;
 	wanted = nr_policy_print(policy);
 	kept = nr_policy_print(ret);
 	np_error_set(err, EXDEV, "memory policy %s: the kernel kept %s", wanted ? wanted : "?",
-		     kept ? kept : "?");
+	             kept ? kept : "?");
 	free(wanted);
 	free(kept);
 	return -EXDEV;

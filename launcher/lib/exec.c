@@ -27,7 +27,7 @@ static int try_path(const char *path, char *const argv[], char *const environmen
 		size_t len = strcspn(dir, ":");
 		/* An empty part means the current folder. */
 		int wanted = snprintf(file, sizeof(file), "%.*s%s%s", (int)len, dir,
-				      len > 0 ? "/" : "", argv[0]);
+		                      len > 0 ? "/" : "", argv[0]);
 
 		if (wanted < (int)sizeof(file)) {
 			execve(file, argv, environment);
@@ -62,7 +62,7 @@ int nr_exec(char *const argv[], char *const environment[], struct np_error *err)
 			quoted);
 	if (code == ENOENT)
 		return np_error_set(err, ENOENT, "%s: program not found%s", quoted,
-				    strchr(argv[0], '/') ? "" : " in PATH");
+		                    strchr(argv[0], '/') ? "" : " in PATH");
 	if (code == ENOEXEC)
 		return np_error_set(
 			err, ENOEXEC,

@@ -61,7 +61,7 @@ static int NP_PRINTF(2, 3) warn(struct nr_plan *plan, const char *fmt, ...)
 struct seat {
 	unsigned node;
 	unsigned cache; /* lowest CPU of its L3 */
-	unsigned core;	/* lowest CPU of its core */
+	unsigned core;  /* lowest CPU of its core */
 	unsigned cpu;
 };
 
@@ -87,7 +87,7 @@ static unsigned first_sharer(const struct np_topology *topology, enum np_level l
 }
 
 static unsigned node_of(const struct np_topology *topology, const struct np_bitmap *nodes,
-			unsigned cpu)
+                        unsigned cpu)
 {
 	np_bitmap_for_each (node, nodes)
 		if (np_bitmap_has(&np_topology_node(topology, node)->cpus, cpu))
@@ -97,7 +97,7 @@ static unsigned node_of(const struct np_topology *topology, const struct np_bitm
 
 /* The tier's CPUs in the order in which they are taken; *ret is the caller's to free. */
 static size_t seat_cpus(const struct np_topology *topology, const struct np_tier *tier,
-			struct seat **ret)
+                        struct seat **ret)
 {
 	size_t count = np_bitmap_count(&tier->cpus);
 	struct seat *seats = calloc(count, sizeof(*seats));
@@ -120,7 +120,7 @@ static size_t seat_cpus(const struct np_topology *topology, const struct np_tier
 
 /* Takes up to @want cores (0 = every CPU) of the tier into @pick. */
 static int take_cores(const struct np_topology *topology, const struct np_tier *tier, unsigned want,
-		      bool smt, struct nr_pick *pick)
+                      bool smt, struct nr_pick *pick)
 {
 	struct seat *seats;
 	size_t count = seat_cpus(topology, tier, &seats);
@@ -157,20 +157,20 @@ static struct nr_pick *add_pick(struct nr_plan *plan, const struct np_tier *tier
 }
 
 static int refuse_spill(const struct nr_plan *plan, const struct nr_pick *pick,
-			struct np_error *err)
+                        struct np_error *err)
 {
 	char cpus[BRIEF_SIZE];
 
 	return np_error_set(err, EXDEV,
-			    "%s: tier %u has %u of the %u cores asked for (CPUs %s), and --strict "
-			    "does not go on into the next tier",
-			    plan->near->name, pick->tier, pick->core_count, plan->wanted_count,
-			    np_cpulist_brief(&pick->cpus, cpus, sizeof(cpus)));
+	                    "%s: tier %u has %u of the %u cores asked for (CPUs %s), and --strict "
+	                    "does not go on into the next tier",
+	                    plan->near->name, pick->tier, pick->core_count, plan->wanted_count,
+	                    np_cpulist_brief(&pick->cpus, cpus, sizeof(cpus)));
 }
 
 static int take_tiers(const struct np_topology *topology, const struct nr_request *request,
-		      const struct np_rank *rank, size_t first, struct nr_plan *plan,
-		      struct np_error *err)
+                      const struct np_rank *rank, size_t first, struct nr_plan *plan,
+                      struct np_error *err)
 {
 	unsigned left = request->count;
 
@@ -189,8 +189,8 @@ static int take_tiers(const struct np_topology *topology, const struct nr_reques
 		left -= pick->core_count;
 	}
 	return np_error_set(err, ERANGE, "%s: %u cores asked for, %u can be used%s",
-			    plan->near->name, request->count, request->count - left,
-			    first > 0 ? " from that tier on" : "");
+	                    plan->near->name, request->count, request->count - left,
+	                    first > 0 ? " from that tier on" : "");
 }
 
 static int warn_spill(struct nr_plan *plan)
@@ -207,11 +207,11 @@ static int warn_spill(struct nr_plan *plan)
 		if (pick->has_distance)
 			snprintf(distance, sizeof(distance), "%u", pick->distance);
 		if (warn(plan,
-			 "%s: tier %u has only %u of the %u cores asked for: spilled from tier %u to "
-			 "tier %u, CPUs %s at distance %s",
-			 plan->near->name, first->tier, first->core_count, plan->wanted_count,
-			 first->tier, pick->tier, np_cpulist_brief(&pick->cpus, cpus, sizeof(cpus)),
-			 distance) < 0)
+		         "%s: tier %u has only %u of the %u cores asked for: spilled from tier %u to "
+		         "tier %u, CPUs %s at distance %s",
+		         plan->near->name, first->tier, first->core_count, plan->wanted_count,
+		         first->tier, pick->tier, np_cpulist_brief(&pick->cpus, cpus, sizeof(cpus)),
+		         distance) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -219,7 +219,7 @@ static int warn_spill(struct nr_plan *plan)
 
 /* The device's own node may have no CPU that can be used: the best tier is then not local. */
 static int check_local(const struct np_topology *topology, const struct np_rank *rank,
-		       const struct nr_request *request, struct nr_plan *plan, struct np_error *err)
+                       const struct nr_request *request, struct nr_plan *plan, struct np_error *err)
 {
 	const struct np_locality *locality = &plan->near->locality;
 	const struct np_tier *best = &rank->tiers[0];
@@ -230,16 +230,16 @@ static int check_local(const struct np_topology *topology, const struct np_rank 
 	if (request->tier > 1 || np_bitmap_intersects(&best->nodes, &locality->nodes))
 		return 0;
 	snprintf(text, sizeof(text), "no CPU of its node %s can be used; the nearest is node %u",
-		 np_cpulist_brief(&locality->nodes, nodes, sizeof(nodes)),
-		 np_bitmap_next(&best->nodes, 0));
+	         np_cpulist_brief(&locality->nodes, nodes, sizeof(nodes)),
+	         np_bitmap_next(&best->nodes, 0));
 	if (request->strict)
 		return np_error_set(err, EXDEV, "%s: %s, and --strict takes no other",
-				    plan->near->name, text);
+		                    plan->near->name, text);
 	return warn(plan, "%s: %s", plan->near->name, text) < 0 ? no_memory(err) : 0;
 }
 
 static int plan_near(const struct np_topology *topology, const struct nr_request *request,
-		     struct nr_plan *plan, struct np_error *err)
+                     struct nr_plan *plan, struct np_error *err)
 {
 	const struct np_device *device = np_topology_device(topology, 0);
 	size_t first = request->tier ? request->tier - 1 : 0;
@@ -254,7 +254,7 @@ static int plan_near(const struct np_topology *topology, const struct nr_request
 		rc = np_error_set(err, ERANGE, "%s: no CPU can be used", device->name);
 	else if (first >= rank.tier_count)
 		rc = np_error_set(err, ERANGE, "%s: no tier %u, the last one is %zu", device->name,
-				  request->tier, rank.tier_count);
+		                  request->tier, rank.tier_count);
 	else
 		rc = check_local(topology, &rank, request, plan, err);
 	if (rc == 0)
@@ -277,15 +277,15 @@ static int warn_isolated(const struct np_topology *topology, struct nr_plan *pla
 	np_bitmap_and(&isolated, np_topology_cpus(topology, NP_CPUS_ISOLATED));
 	if (rc == 0 && !np_bitmap_is_empty(&isolated) && np_bitmap_count(&plan->cpus) > 1)
 		rc = warn(plan,
-			  "CPUs %s are isolated: the kernel balances no threads onto them, so a "
-			  "program with several can end up on one CPU",
-			  np_cpulist_brief(&isolated, list, sizeof(list)));
+		          "CPUs %s are isolated: the kernel balances no threads onto them, so a "
+		          "program with several can end up on one CPU",
+		          np_cpulist_brief(&isolated, list, sizeof(list)));
 	np_bitmap_release(&isolated);
 	return rc;
 }
 
 static int plan_cpus(const struct np_topology *topology, const struct nr_request *request,
-		     struct nr_plan *plan, struct np_error *err)
+                     struct nr_plan *plan, struct np_error *err)
 {
 	int rc = 0;
 
@@ -302,7 +302,7 @@ static int plan_cpus(const struct np_topology *topology, const struct nr_request
 		np_bitmap_for_each (node, &request->nodes)
 			if (rc == 0)
 				rc = np_bitmap_or(&plan->cpus,
-						  &np_topology_node(topology, node)->cpus);
+				                  &np_topology_node(topology, node)->cpus);
 		break;
 	case NR_CPUS_NEAR:
 		rc = plan_near(topology, request, plan, err);
@@ -321,7 +321,7 @@ static int plan_cpus(const struct np_topology *topology, const struct nr_request
 
 /* From the nearest of @nodes to @to; false when no distance is known. */
 static bool nearest_distance(const struct np_topology *topology, const struct np_bitmap *nodes,
-			     unsigned to, unsigned *ret)
+                             unsigned to, unsigned *ret)
 {
 	bool found = false;
 
@@ -357,16 +357,16 @@ static int plan_far(const struct np_topology *topology, struct nr_plan *plan, st
 	}
 	if (farthest == NP_BITMAP_END)
 		return np_error_set(err, EINVAL,
-				    "--far: no node but the CPUs' own (%s) has memory and a known "
-				    "distance",
-				    np_cpulist_brief(&plan->nodes, nodes, sizeof(nodes)));
+		                    "--far: no node but the CPUs' own (%s) has memory and a known "
+		                    "distance",
+		                    np_cpulist_brief(&plan->nodes, nodes, sizeof(nodes)));
 	plan->has_far_distance = true;
 	plan->policy.mode = NR_POLICY_BIND;
 	return np_bitmap_add(&plan->policy.nodes, farthest) < 0 ? no_memory(err) : 0;
 }
 
 static int plan_memory(const struct np_topology *topology, const struct nr_request *request,
-		       struct nr_plan *plan, struct np_error *err)
+                       struct nr_plan *plan, struct np_error *err)
 {
 	if (request->far)
 		return plan_far(topology, plan, err);
@@ -381,7 +381,7 @@ static int plan_memory(const struct np_topology *topology, const struct nr_reque
 }
 
 int nr_plan_make(const struct np_topology *topology, const struct nr_request *request,
-		 struct nr_plan *ret, struct np_error *err)
+                 struct nr_plan *ret, struct np_error *err)
 {
 	struct nr_plan plan = { 0 };
 	int rc = plan_cpus(topology, request, &plan, err);

@@ -47,7 +47,7 @@ char *nr_policy_print(const struct nr_policy *policy)
 	if (!nodes)
 		return NULL;
 	len = asprintf(&text, "%s%s%s%s", modes[policy->mode].name, *nodes ? ":" : "", nodes,
-		       policy->balancing ? " (balancing)" : "");
+	               policy->balancing ? " (balancing)" : "");
 	free(nodes);
 	return len < 0 ? NULL : text;
 }
@@ -59,37 +59,37 @@ void nr_policy_release(struct nr_policy *policy)
 }
 
 static int explain_refusal(int code, const struct nr_policy *policy, const char *nodes,
-			   struct np_error *err)
+                           struct np_error *err)
 {
 	const char *mode = modes[policy->mode].name;
 
 	if (code == EPERM)
 		return np_error_set(err, EPERM,
-				    "memory policy %s: a seccomp filter refuses set_mempolicy(2), "
-				    "as containers have it: allow it in their profile, or run them "
-				    "with --cap-add SYS_NICE",
-				    mode);
+		                    "memory policy %s: a seccomp filter refuses set_mempolicy(2), "
+		                    "as containers have it: allow it in their profile, or run them "
+		                    "with --cap-add SYS_NICE",
+		                    mode);
 	if (code == ENOSYS)
 		return np_error_set(err, ENOSYS,
-				    "memory policy %s: this kernel was built without NUMA support",
-				    mode);
+		                    "memory policy %s: this kernel was built without NUMA support",
+		                    mode);
 	if (code == EINVAL && policy->mode == NR_POLICY_WEIGHTED)
 		return np_error_set(err, EINVAL,
-				    "memory policy %s: this kernel does not have it (Linux 6.9 "
-				    "does), or nodes %s cannot be used",
-				    mode, nodes);
+		                    "memory policy %s: this kernel does not have it (Linux 6.9 "
+		                    "does), or nodes %s cannot be used",
+		                    mode, nodes);
 	if (code == EINVAL && policy->mode == NR_POLICY_PREFERRED_MANY)
 		return np_error_set(err, EINVAL,
-				    "memory policy %s: this kernel does not have it (Linux 5.15 "
-				    "does), or nodes %s cannot be used",
-				    mode, nodes);
+		                    "memory policy %s: this kernel does not have it (Linux 5.15 "
+		                    "does), or nodes %s cannot be used",
+		                    mode, nodes);
 	if (code == EINVAL && policy->balancing)
 		return np_error_set(err, EINVAL,
-				    "memory policy %s with NUMA balancing: this kernel does not "
-				    "have it (Linux 5.12 does), or nodes %s cannot be used",
-				    mode, nodes);
+		                    "memory policy %s with NUMA balancing: this kernel does not "
+		                    "have it (Linux 5.12 does), or nodes %s cannot be used",
+		                    mode, nodes);
 	return np_error_sys(err, code, "memory policy %s for nodes %s", mode,
-			    *nodes ? nodes : "(none)");
+	                    *nodes ? nodes : "(none)");
 }
 
 int nr_policy_set(const struct nr_policy *policy, struct np_error *err)
@@ -105,7 +105,7 @@ int nr_policy_set(const struct nr_policy *policy, struct np_error *err)
 	if (syscall(SYS_set_mempolicy, mode, bits ? policy->nodes.words : NULL, bits) == 0)
 		return 0;
 	return explain_refusal(errno, policy,
-			       np_cpulist_brief(&policy->nodes, nodes, sizeof(nodes)), err);
+	                       np_cpulist_brief(&policy->nodes, nodes, sizeof(nodes)), err);
 }
 
 static int find_mode(int mode, enum nr_policy_mode *ret)
@@ -128,7 +128,7 @@ static int get_mask(int *ret_mode, struct np_bitmap *ret_nodes)
 		if (np_bitmap_add_range(ret_nodes, 0, bits - 1) < 0)
 			return -ENOMEM;
 		if (syscall(SYS_get_mempolicy, ret_mode, ret_nodes->words, (unsigned long)bits,
-			    NULL, 0UL) == 0)
+		            NULL, 0UL) == 0)
 			return 0;
 		if (errno != EINVAL)
 			return -errno;
@@ -154,7 +154,7 @@ int nr_policy_get(struct nr_policy *ret, struct np_error *err)
 	if (find_mode(mode, &policy.mode) < 0) {
 		np_bitmap_release(&policy.nodes);
 		return np_error_set(err, EINVAL, "read back the memory policy: mode %d is unknown",
-				    mode);
+		                    mode);
 	}
 	*ret = policy;
 	return 0;

@@ -18,16 +18,16 @@ static int refuse_cpu(const struct np_topology *topology, unsigned cpu, struct n
 
 	if (np_bitmap_has(np_topology_cpus(topology, NP_CPUS_OFFLINE), cpu))
 		return np_error_set(err, EINVAL, "CPU %u is offline; online are %s", cpu,
-				    np_cpulist_brief(online, list, sizeof(list)));
+		                    np_cpulist_brief(online, list, sizeof(list)));
 	if (!np_bitmap_has(online, cpu))
 		return np_error_set(err, EINVAL, "CPU %u does not exist; there are %s", cpu,
-				    np_cpulist_brief(online, list, sizeof(list)));
+		                    np_cpulist_brief(online, list, sizeof(list)));
 	if (!np_bitmap_has(np_topology_cpus(topology, NP_CPUS_CPUSET), cpu))
 		return np_error_set(err, EINVAL,
-				    "CPU %u is outside the cpuset of this cgroup, which holds %s",
-				    cpu,
-				    np_cpulist_brief(np_topology_cpus(topology, NP_CPUS_CPUSET),
-						     list, sizeof(list)));
+		                    "CPU %u is outside the cpuset of this cgroup, which holds %s",
+		                    cpu,
+		                    np_cpulist_brief(np_topology_cpus(topology, NP_CPUS_CPUSET),
+		                                     list, sizeof(list)));
 	return np_error_set(
 		err, EINVAL,
 		"CPU %u is %soutside the inherited affinity mask (%s); --all before "
@@ -40,7 +40,7 @@ static int refuse_cpu(const struct np_topology *topology, unsigned cpu, struct n
 }
 
 static int refuse_missing_node(const struct np_topology *topology, unsigned node,
-			       struct np_error *err)
+                               struct np_error *err)
 {
 	char list[BRIEF_SIZE];
 
@@ -56,13 +56,13 @@ static int refuse_cpu_node(const struct np_topology *topology, unsigned node, st
 	if (!np_topology_node(topology, node))
 		return refuse_missing_node(topology, node, err);
 	return np_error_set(err, EINVAL, "node %u has no CPUs to run on; nodes with CPUs are %s",
-			    node,
-			    np_cpulist_brief(np_topology_nodes(topology, NP_NODES_WITH_CPUS), list,
-					     sizeof(list)));
+	                    node,
+	                    np_cpulist_brief(np_topology_nodes(topology, NP_NODES_WITH_CPUS), list,
+	                                     sizeof(list)));
 }
 
 static int refuse_memory_node(const struct np_topology *topology, unsigned node,
-			      struct np_error *err)
+                              struct np_error *err)
 {
 	const struct np_bitmap *with_memory = np_topology_nodes(topology, NP_NODES_WITH_MEMORY);
 	char list[BRIEF_SIZE];
@@ -71,17 +71,17 @@ static int refuse_memory_node(const struct np_topology *topology, unsigned node,
 		return refuse_missing_node(topology, node, err);
 	if (!np_bitmap_has(with_memory, node))
 		return np_error_set(err, EINVAL,
-				    "node %u has no memory to allocate; nodes with memory are %s",
-				    node, np_cpulist_brief(with_memory, list, sizeof(list)));
+		                    "node %u has no memory to allocate; nodes with memory are %s",
+		                    node, np_cpulist_brief(with_memory, list, sizeof(list)));
 	return np_error_set(err, EINVAL,
-			    "node %u is outside Mems_allowed of this process's cpuset (%s)", node,
-			    np_cpulist_brief(np_topology_nodes(topology, NP_NODES_ALLOWED), list,
-					     sizeof(list)));
+	                    "node %u is outside Mems_allowed of this process's cpuset (%s)", node,
+	                    np_cpulist_brief(np_topology_nodes(topology, NP_NODES_ALLOWED), list,
+	                                     sizeof(list)));
 }
 
 /* The members of @usable at the places in @places, counted from 0. */
 static int pick_relative(const struct np_bitmap *places, const struct np_bitmap *usable,
-			 const char *text, struct np_bitmap *ret, struct np_error *err)
+                         const char *text, struct np_bitmap *ret, struct np_error *err)
 {
 	unsigned member = np_bitmap_next(usable, 0);
 	unsigned place = 0;
@@ -93,8 +93,8 @@ static int pick_relative(const struct np_bitmap *places, const struct np_bitmap 
 		}
 		if (member == NP_BITMAP_END)
 			return np_error_set(err, EINVAL,
-					    "'%s': +%u is beyond the %u that may be used", text,
-					    wanted, np_bitmap_count(usable));
+			                    "'%s': +%u is beyond the %u that may be used", text,
+			                    wanted, np_bitmap_count(usable));
 		if (np_bitmap_add(ret, member) < 0)
 			return -ENOMEM;
 	}
@@ -114,9 +114,9 @@ static int check_decimal(const char *text, struct np_error *err)
 
 		if (starts && c[0] == '0' && isalnum((unsigned char)c[1]))
 			return np_error_set(err, EINVAL,
-					    "'%s': a number with a 0 in front can be octal or "
-					    "hexadecimal: write it in plain decimal",
-					    np_error_quote(text, quoted, sizeof(quoted)));
+			                    "'%s': a number with a 0 in front can be octal or "
+			                    "hexadecimal: write it in plain decimal",
+			                    np_error_quote(text, quoted, sizeof(quoted)));
 	}
 	return 0;
 }
@@ -141,8 +141,8 @@ static int parse_places(const char *text, struct np_bitmap *ret, struct np_error
 
 /* The body of a set, without its '!': all, a list, or a relative list. */
 static int parse_body(const char *text, const struct np_topology *topology,
-		      const struct np_bitmap *usable, refuse_fn *refuse, struct np_bitmap *ret,
-		      struct np_error *err)
+                      const struct np_bitmap *usable, refuse_fn *refuse, struct np_bitmap *ret,
+                      struct np_error *err)
 {
 	struct np_bitmap places = { 0 };
 	int rc = check_decimal(text, err);
@@ -173,8 +173,8 @@ struct universe {
 };
 
 static int parse_set(const char *text, const struct np_topology *topology,
-		     const struct universe *universe, refuse_fn *refuse, struct np_bitmap *ret,
-		     struct np_error *err)
+                     const struct universe *universe, refuse_fn *refuse, struct np_bitmap *ret,
+                     struct np_error *err)
 {
 	bool inverted = *text == '!';
 	struct np_bitmap set = { 0 };
@@ -191,7 +191,7 @@ static int parse_set(const char *text, const struct np_topology *topology,
 	}
 	if (rc == 0 && np_bitmap_is_empty(&set))
 		rc = np_error_set(err, EINVAL, "'%s' is an empty set",
-				  np_error_quote(text, quoted, sizeof(quoted)));
+		                  np_error_quote(text, quoted, sizeof(quoted)));
 	if (rc == 0)
 		rc = np_bitmap_or(ret, &set);
 	if (rc == -ENOMEM)
@@ -201,7 +201,7 @@ static int parse_set(const char *text, const struct np_topology *topology,
 }
 
 int nr_set_parse_cpus(const char *text, const struct np_topology *topology, bool all,
-		      struct np_bitmap *ret, struct np_error *err)
+                      struct np_bitmap *ret, struct np_error *err)
 {
 	/* numactl's "!0" leaves the inherited affinity: it inverts over all CPUs of the host. */
 	const struct universe universe = {
@@ -213,7 +213,7 @@ int nr_set_parse_cpus(const char *text, const struct np_topology *topology, bool
 }
 
 int nr_set_parse_cpu_nodes(const char *text, const struct np_topology *topology,
-			   struct np_bitmap *ret, struct np_error *err)
+                           struct np_bitmap *ret, struct np_error *err)
 {
 	const struct np_bitmap *nodes = np_topology_nodes(topology, NP_NODES_WITH_CPUS);
 	const struct universe universe = { .usable = nodes, .whole = nodes };
@@ -222,7 +222,7 @@ int nr_set_parse_cpu_nodes(const char *text, const struct np_topology *topology,
 }
 
 int nr_set_parse_memory_nodes(const char *text, const struct np_topology *topology, bool all,
-			      struct np_bitmap *ret, struct np_error *err)
+                              struct np_bitmap *ret, struct np_error *err)
 {
 	const struct np_bitmap *nodes =
 		np_topology_nodes(topology, all ? NP_NODES_WITH_MEMORY : NP_NODES_ALLOWED);

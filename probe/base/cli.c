@@ -47,7 +47,7 @@ static error_t parse_help(int key, char *arg, struct argp_state *state)
 }
 
 int np_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, int *ret_next,
-		 void *input, struct np_error *err)
+                 void *input, struct np_error *err)
 {
 	const struct argp_child children[] = { { argp, 0, NULL, 0 }, { 0 } };
 	const struct argp with_help = {
@@ -56,7 +56,7 @@ int np_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
 		.children = children,
 	};
 	int code = argp_parse(&with_help, argc, argv, flags | ARGP_NO_ERRS | ARGP_NO_HELP, ret_next,
-			      input);
+	                      input);
 
 	if (code == 0)
 		return 0;
@@ -87,7 +87,7 @@ static void match_long(const struct argp *argp, const char *word, size_t len, st
 		ret->count++;
 		ret->exact = o;
 		snprintf(ret->names + used, sizeof(ret->names) - used, "%s--%s",
-			 used > 0 ? ", " : "", o->name);
+		         used > 0 ? ", " : "", o->name);
 	}
 	for (const struct argp_child *child = argp->children; child && child->argp; child++)
 		match_long(child->argp, word, len, ret);
@@ -116,7 +116,7 @@ static void explain_long(const struct argp *argp, const char *word, struct np_er
 		np_error_set(err, EINVAL, "option '%s' is ambiguous: %s", quoted, found.names);
 	else if (found.count == 1 && found.exact->arg)
 		np_error_set(err, EINVAL, "option '%s' needs a value: --%s %s", quoted,
-			     found.exact->name, found.exact->arg);
+		             found.exact->name, found.exact->arg);
 	else if (found.count == 1)
 		np_error_set(err, EINVAL, "option '%s' takes no value", quoted);
 	else
@@ -140,7 +140,7 @@ static void explain_short(const struct argp *argp, const char *word, struct np_e
 	}
 	if (option && option->arg)
 		np_error_set(err, EINVAL, "option '-%s' needs a value: -%s %s", letter, letter,
-			     option->arg);
+		             option->arg);
 	else
 		np_error_set(err, EINVAL, "unknown option '-%s' (see --help)", letter);
 }
@@ -162,7 +162,7 @@ void np_cli_bad_option(const struct argp_state *state, struct np_error *err)
 }
 
 int np_cli_number(const char *option, const char *text, unsigned min, unsigned max, unsigned *ret,
-		  struct np_error *err)
+                  struct np_error *err)
 {
 	char quoted[QUOTE_SIZE];
 	unsigned long value;
@@ -172,7 +172,7 @@ int np_cli_number(const char *option, const char *text, unsigned min, unsigned m
 	value = strtoul(text, &end, 10);
 	if (!isdigit((unsigned char)*text) || errno || *end != '\0' || value < min || value > max)
 		return np_error_set(err, EINVAL, "%s: '%s' is not a number in %u..%u", option,
-				    np_error_quote(text, quoted, sizeof(quoted)), min, max);
+		                    np_error_quote(text, quoted, sizeof(quoted)), min, max);
 	*ret = (unsigned)value;
 	return 0;
 }

@@ -11,7 +11,7 @@
 /* Exit statuses of all programs but numarun, which has env(1)'s. */
 enum np_exit {
 	NP_EXIT_OK = 0,
-	NP_EXIT_NO = 1,	   /* the answer is no: something was not found, or failed */
+	NP_EXIT_NO = 1,    /* the answer is no: something was not found, or failed */
 	NP_EXIT_USAGE = 2, /* the command line is wrong */
 };
 
@@ -23,13 +23,13 @@ enum np_exit {
  *   -EINVAL  a wrong command line
  */
 int np_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, int *ret_next,
-		 void *input, struct np_error *err);
+                 void *input, struct np_error *err);
 
 /* Names the option that getopt refused, unless err already holds the reason. */
 void np_cli_bad_option(const struct argp_state *state, struct np_error *err);
 
 /* A whole number in min..max, or -EINVAL with "--count: 'x' is not a number in 1..9". */
 int np_cli_number(const char *option, const char *text, unsigned min, unsigned max, unsigned *ret,
-		  struct np_error *err);
+                  struct np_error *err);
 
 #endif

@@ -14,7 +14,7 @@ static int bad_text(const char *text, const char *why, struct np_error *err)
 	char quoted[QUOTE_SIZE];
 
 	return np_error_set(err, EINVAL, "'%s' is not a list of numbers like 0-7,16 (%s)",
-			    np_error_quote(text, quoted, sizeof(quoted)), why);
+	                    np_error_quote(text, quoted, sizeof(quoted)), why);
 }
 
 /* Reads one number at *pos; digits only, so that no sign, space or base prefix slips through. */
@@ -79,7 +79,7 @@ static int bad_mask(const char *text, const char *why, struct np_error *err)
 	char quoted[QUOTE_SIZE];
 
 	return np_error_set(err, EINVAL, "'%s' is not a mask like f,0000ff01 (%s)",
-			    np_error_quote(text, quoted, sizeof(quoted)), why);
+	                    np_error_quote(text, quoted, sizeof(quoted)), why);
 }
 
 /* Adds the bits of the group that ends before @end and holds bits from @base up. */

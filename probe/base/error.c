@@ -48,7 +48,7 @@ int np_error_sys(struct np_error *err, int code, const char *fmt, ...)
 
 	len = strlen(err->text);
 	mark_cut(err, (int)len + snprintf(err->text + len, sizeof(err->text) - len, ": %s",
-					  why ? why : "unknown error"));
+	                                  why ? why : "unknown error"));
 	return -code;
 }
 

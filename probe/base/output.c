@@ -13,9 +13,9 @@ json_t *np_device_json(const struct np_device *device)
 	const struct np_locality *locality = &device->locality;
 	json_t *object =
 		json_pack("{s:s, s:s, s:o, s:o, s:s}", "name", device->name, "kind",
-			  np_device_kind_name(device->kind), "pci", np_json_text(device->pci),
-			  "nodes", np_json_known_set(&locality->nodes), "evidence",
-			  np_evidence_name(locality->evidence));
+	                  np_device_kind_name(device->kind), "pci", np_json_text(device->pci),
+	                  "nodes", np_json_known_set(&locality->nodes), "evidence",
+	                  np_evidence_name(locality->evidence));
 
 	if (!object)
 		return NULL;
@@ -23,9 +23,9 @@ json_t *np_device_json(const struct np_device *device)
 		json_object_set_new(object, "cpus", np_json_set(&locality->cpus));
 	if (locality->other_evidence != NP_EVIDENCE_UNKNOWN)
 		json_object_set_new(object, "disagrees",
-				    json_pack("{s:s, s:o}", "evidence",
-					      np_evidence_name(locality->other_evidence), "nodes",
-					      np_json_set(&locality->other_nodes)));
+		                    json_pack("{s:s, s:o}", "evidence",
+		                              np_evidence_name(locality->other_evidence), "nodes",
+		                              np_json_set(&locality->other_nodes)));
 	return object;
 }
 
@@ -39,11 +39,11 @@ json_t *np_tiers_json(const struct np_rank *rank, unsigned only_tier)
 		if (only_tier && tier->tier != only_tier)
 			continue;
 		json_array_append_new(array,
-				      json_pack("{s:i, s:o, s:o, s:o}", "tier", (int)tier->tier,
-						"distance",
-						np_json_number(tier->has_distance, tier->distance),
-						"nodes", np_json_known_set(&tier->nodes), "cpus",
-						np_json_set(&tier->cpus)));
+		                      json_pack("{s:i, s:o, s:o, s:o}", "tier", (int)tier->tier,
+		                                "distance",
+		                                np_json_number(tier->has_distance, tier->distance),
+		                                "nodes", np_json_known_set(&tier->nodes), "cpus",
+		                                np_json_set(&tier->cpus)));
 	}
 	return array;
 }
@@ -55,17 +55,17 @@ json_t *np_excluded_json(const struct np_bitmap excluded[NP_EXCLUSION_COUNT])
 	for (size_t i = 0; i < NP_EXCLUSION_COUNT; i++)
 		if (!np_bitmap_is_empty(&excluded[i]))
 			json_array_append_new(array,
-					      json_pack("{s:o, s:s}", "cpus",
-							np_json_set(&excluded[i]), "reason",
-							np_exclusion_name((enum np_exclusion)i)));
+			                      json_pack("{s:o, s:s}", "cpus",
+			                                np_json_set(&excluded[i]), "reason",
+			                                np_exclusion_name((enum np_exclusion)i)));
 	return array;
 }
 
 json_t *np_rank_json(const struct np_device *device, const struct np_rank *rank, unsigned only_tier)
 {
 	return json_pack("{s:s, s:o, s:o, s:o}", "schema", "numakit/rank/1", "device",
-			 np_device_json(device), "tiers", np_tiers_json(rank, only_tier),
-			 "excluded", np_excluded_json(rank->excluded));
+	                 np_device_json(device), "tiers", np_tiers_json(rank, only_tier),
+	                 "excluded", np_excluded_json(rank->excluded));
 }
 
 void np_device_print(const struct np_device *device, FILE *out)
@@ -81,14 +81,14 @@ void np_device_print(const struct np_device *device, FILE *out)
 		fputs("node unknown", out);
 	else
 		fprintf(out, "%s %s", several ? "nodes" : "node",
-			np_cpulist_brief(&locality->nodes, nodes, sizeof(nodes)));
+		        np_cpulist_brief(&locality->nodes, nodes, sizeof(nodes)));
 	if (!np_bitmap_is_empty(&locality->cpus))
 		fprintf(out, ", sharing a cache with CPUs %s",
-			np_cpulist_brief(&locality->cpus, nodes, sizeof(nodes)));
+		        np_cpulist_brief(&locality->cpus, nodes, sizeof(nodes)));
 	fprintf(out, " (evidence: %s)", np_evidence_name(locality->evidence));
 	if (locality->other_evidence != NP_EVIDENCE_UNKNOWN)
 		fprintf(out, "; but %s says node %s", np_evidence_name(locality->other_evidence),
-			np_cpulist_brief(&locality->other_nodes, nodes, sizeof(nodes)));
+		        np_cpulist_brief(&locality->other_nodes, nodes, sizeof(nodes)));
 	fputc('\n', out);
 }
 
@@ -101,9 +101,9 @@ void np_excluded_print(const struct np_bitmap excluded[NP_EXCLUSION_COUNT], FILE
 		if (np_bitmap_is_empty(&excluded[i]))
 			continue;
 		fprintf(out, "%s%s %s (%s)", before,
-			np_bitmap_count(&excluded[i]) > 1 ? "CPUs" : "CPU",
-			np_cpulist_brief(&excluded[i], cpus, sizeof(cpus)),
-			np_exclusion_name((enum np_exclusion)i));
+		        np_bitmap_count(&excluded[i]) > 1 ? "CPUs" : "CPU",
+		        np_cpulist_brief(&excluded[i], cpus, sizeof(cpus)),
+		        np_exclusion_name((enum np_exclusion)i));
 		before = ", ";
 	}
 	if (*before == ',')

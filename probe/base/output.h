@@ -12,7 +12,7 @@
 
 /* "numakit/rank/1" and its parts; NULL when memory runs out. @only_tier 0 = all of them. */
 json_t *np_rank_json(const struct np_device *device, const struct np_rank *rank,
-		     unsigned only_tier);
+                     unsigned only_tier);
 json_t *np_tiers_json(const struct np_rank *rank, unsigned only_tier);
 json_t *np_excluded_json(const struct np_bitmap excluded[NP_EXCLUSION_COUNT]);
 json_t *np_device_json(const struct np_device *device);

@@ -77,7 +77,7 @@ bool np_sysroot_has(const struct np_sysroot *root, const char *path)
 }
 
 static int check_plain(const struct np_sysroot *root, const char *path, int fd,
-		       struct np_error *err)
+                       struct np_error *err)
 {
 	struct stat st;
 
@@ -94,7 +94,7 @@ static int check_plain(const struct np_sysroot *root, const char *path, int fd,
 
 /* Reads to the end of @fd into a growing buffer; the length, without a NUL at its end. */
 static int read_all(const struct np_sysroot *root, const char *path, int fd, char **ret,
-		    struct np_error *err)
+                    struct np_error *err)
 {
 	size_t size = FIRST_READ_BYTES;
 	size_t len = 0;
@@ -117,7 +117,7 @@ static int read_all(const struct np_sysroot *root, const char *path, int fd, cha
 		if (len > NP_SYSROOT_FILE_BYTES_MAX) {
 			free(buf);
 			return np_error_set(err, E2BIG, "%s/%s: longer than %u bytes", root->path,
-					    path, NP_SYSROOT_FILE_BYTES_MAX);
+			                    path, NP_SYSROOT_FILE_BYTES_MAX);
 		}
 		if (len + 1 == size) {
 			char *grown = realloc(buf, size * 2);
@@ -133,7 +133,7 @@ static int read_all(const struct np_sysroot *root, const char *path, int fd, cha
 
 /* The bytes of a file with a NUL behind them; its length. */
 static int read_file(const struct np_sysroot *root, const char *path, char **ret,
-		     struct np_error *err)
+                     struct np_error *err)
 {
 	char *buf = NULL;
 	int fd = open_in(root, path, O_RDONLY);
@@ -153,18 +153,18 @@ static int read_file(const struct np_sysroot *root, const char *path, char **ret
 }
 
 static int refuse_nul(const struct np_sysroot *root, const char *path, const char *text, int len,
-		      struct np_error *err)
+                      struct np_error *err)
 {
 	char quoted[QUOTE_SIZE];
 
 	if (strlen(text) == (size_t)len)
 		return 0;
 	return np_error_set(err, EINVAL, "%s/%s: '%s' and then a NUL byte: not a text file",
-			    root->path, path, np_error_quote(text, quoted, sizeof(quoted)));
+	                    root->path, path, np_error_quote(text, quoted, sizeof(quoted)));
 }
 
 int np_sysroot_read(const struct np_sysroot *root, const char *path, char **ret,
-		    struct np_error *err)
+                    struct np_error *err)
 {
 	char *buf;
 	int len = read_file(root, path, &buf, err);
@@ -184,7 +184,7 @@ int np_sysroot_read(const struct np_sysroot *root, const char *path, char **ret,
 }
 
 int np_sysroot_read_long(const struct np_sysroot *root, const char *path, long min, long max,
-			 long *ret, struct np_error *err)
+                         long *ret, struct np_error *err)
 {
 	char quoted[QUOTE_SIZE];
 	char *text;
@@ -201,8 +201,8 @@ int np_sysroot_read_long(const struct np_sysroot *root, const char *path, long m
 	if (errno || end == text || *end != '\0' || isspace((unsigned char)*text) || value < min ||
 	    value > max)
 		rc = np_error_set(err, EINVAL, "%s/%s: '%s' is not a number in %ld..%ld",
-				  root->path, path, np_error_quote(text, quoted, sizeof(quoted)),
-				  min, max);
+		                  root->path, path, np_error_quote(text, quoted, sizeof(quoted)),
+		                  min, max);
 	else
 		*ret = value;
 	free(text);
@@ -212,7 +212,7 @@ int np_sysroot_read_long(const struct np_sysroot *root, const char *path, long m
 typedef int parse_fn(const char *text, struct np_bitmap *ret, struct np_error *err);
 
 static int read_set(const struct np_sysroot *root, const char *path, parse_fn *parse,
-		    struct np_bitmap *ret, struct np_error *err)
+                    struct np_bitmap *ret, struct np_error *err)
 {
 	struct np_bitmap set = { 0 };
 	char *text;
@@ -237,19 +237,19 @@ static int read_set(const struct np_sysroot *root, const char *path, parse_fn *p
 }
 
 int np_sysroot_read_list(const struct np_sysroot *root, const char *path, struct np_bitmap *ret,
-			 struct np_error *err)
+                         struct np_error *err)
 {
 	return read_set(root, path, np_cpulist_parse, ret, err);
 }
 
 int np_sysroot_read_mask(const struct np_sysroot *root, const char *path, struct np_bitmap *ret,
-			 struct np_error *err)
+                         struct np_error *err)
 {
 	return read_set(root, path, np_cpumask_parse, ret, err);
 }
 
 int np_sysroot_read_link(const struct np_sysroot *root, const char *path, char **ret,
-			 struct np_error *err)
+                         struct np_error *err)
 {
 	char target[PATH_MAX];
 	ssize_t len;
@@ -295,7 +295,7 @@ static char **pack_names(struct dirent **entries, int count)
 }
 
 int np_sysroot_list(const struct np_sysroot *root, const char *path, char ***ret_names,
-		    struct np_error *err)
+                    struct np_error *err)
 {
 	struct dirent **entries = NULL;
 	char **names;
@@ -324,7 +324,7 @@ int np_sysroot_list(const struct np_sysroot *root, const char *path, char ***ret
 }
 
 int np_sysroot_list_indexes(const struct np_sysroot *root, const char *path, const char *prefix,
-			    struct np_bitmap *ret, struct np_error *err)
+                            struct np_bitmap *ret, struct np_error *err)
 {
 	size_t prefix_len = strlen(prefix);
 	char **names;

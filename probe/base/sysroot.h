@@ -16,7 +16,7 @@
 
 struct np_sysroot {
 	int fd;
-	bool live;	  /* the root is "/" */
+	bool live;        /* the root is "/" */
 	const char *path; /* as the user gave it, "" for "/"; borrowed, for messages */
 };
 
@@ -43,24 +43,24 @@ bool np_sysroot_has(const struct np_sysroot *root, const char *path);
  *   -E2BIG              it is longer than NP_SYSROOT_FILE_BYTES_MAX
  */
 int np_sysroot_read(const struct np_sysroot *root, const char *path, char **ret,
-		    struct np_error *err);
+                    struct np_error *err);
 
 /* One number in min..max, or -EINVAL with the text that was found; *ret is untouched on failure. */
 int np_sysroot_read_long(const struct np_sysroot *root, const char *path, long min, long max,
-			 long *ret, struct np_error *err);
+                         long *ret, struct np_error *err);
 
 /* A CPU or node list, added to *ret. Old kernels end some of these files in NUL bytes: tolerated.
  */
 int np_sysroot_read_list(const struct np_sysroot *root, const char *path, struct np_bitmap *ret,
-			 struct np_error *err);
+                         struct np_error *err);
 
 /* A CPU mask (cpumap), added to *ret. */
 int np_sysroot_read_mask(const struct np_sysroot *root, const char *path, struct np_bitmap *ret,
-			 struct np_error *err);
+                         struct np_error *err);
 
 /* Where the link @path leads, as text, in a new string. -EINVAL when it is no link. */
 int np_sysroot_read_link(const struct np_sysroot *root, const char *path, char **ret,
-			 struct np_error *err);
+                         struct np_error *err);
 
 /*
  * The names in a directory, sorted, in *ret_names (a block with its strings that the caller ends
@@ -69,13 +69,13 @@ int np_sysroot_read_link(const struct np_sysroot *root, const char *path, char *
  *   -ENOENT, -ENOTDIR, -EACCES …
  */
 int np_sysroot_list(const struct np_sysroot *root, const char *path, char ***ret_names,
-		    struct np_error *err);
+                    struct np_error *err);
 
 /*
  * Adds to *ret the N of each entry "<prefix>N" of a directory: nodeN, cpuN. Entries whose rest is
  * not a plain number are passed over (cpufreq, nodefoo).
  */
 int np_sysroot_list_indexes(const struct np_sysroot *root, const char *path, const char *prefix,
-			    struct np_bitmap *ret, struct np_error *err);
+                            struct np_bitmap *ret, struct np_error *err);
 
 #endif

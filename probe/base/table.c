@@ -29,7 +29,7 @@ struct np_table *np_table_create(const struct np_column *columns, size_t count)
 	scols_table_set_termforce(table->table, SCOLS_TERMFORCE_NEVER);
 	for (size_t i = 0; i < count; i++)
 		if (!scols_table_new_column(table->table, columns[i].name, 0,
-					    columns[i].is_right ? SCOLS_FL_RIGHT : 0))
+		                            columns[i].is_right ? SCOLS_FL_RIGHT : 0))
 			table->failed = true;
 	return table;
 }

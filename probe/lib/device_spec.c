@@ -24,7 +24,7 @@ static int bad_spec(const char *text, const char *why, struct np_error *err)
 	char quoted[QUOTE_SIZE];
 
 	return np_error_set(err, EINVAL, "device '%s': %s",
-			    np_error_quote(text, quoted, sizeof(quoted)), why);
+	                    np_error_quote(text, quoted, sizeof(quoted)), why);
 }
 
 int np_device_not_found(const char *name, const char *candidates, struct np_error *err)
@@ -32,8 +32,8 @@ int np_device_not_found(const char *name, const char *candidates, struct np_erro
 	char quoted[QUOTE_SIZE];
 
 	return np_error_set(err, ENOENT, "no network interface '%s'; there %s%s",
-			    np_error_quote(name, quoted, sizeof(quoted)),
-			    *candidates ? "are: " : "are none", candidates);
+	                    np_error_quote(name, quoted, sizeof(quoted)),
+	                    *candidates ? "are: " : "are none", candidates);
 }
 
 void np_device_spec_release(struct np_device_spec *spec)
@@ -44,7 +44,7 @@ void np_device_spec_release(struct np_device_spec *spec)
 }
 
 static int fill(struct np_device_spec *ret, enum np_device_kind kind, const char *dir,
-		const char *name, const char *entry, struct np_error *err)
+                const char *name, const char *entry, struct np_error *err)
 {
 	ret->kind = kind;
 	ret->dir = dir;
@@ -89,14 +89,14 @@ static bool parse_pci(const char *text, char *ret, size_t size)
 }
 
 static int parse_pci_spec(const char *text, const char *address, struct np_device_spec *ret,
-			  struct np_error *err)
+                          struct np_error *err)
 {
 	char with_function[32];
 	char normal[32];
 
 	/* numactl takes the function 0 as given. */
 	snprintf(with_function, sizeof(with_function), "%.24s%s", address,
-		 strchr(address, '.') ? "" : ".0");
+	         strchr(address, '.') ? "" : ".0");
 	if (!parse_pci(with_function, normal, sizeof(normal)))
 		return bad_spec(text, "not a PCI address like 0000:c1:00.1", err);
 	return fill(ret, NP_DEVICE_PCI, PCI_DIR, normal, normal, err);
@@ -144,7 +144,7 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr_storage
 }
 
 static int parse_ip(const char *text, const char *host, struct np_device_spec *ret,
-		    struct np_error *err)
+                    struct np_error *err)
 {
 	struct sockaddr_storage source;
 	struct ifaddrs *interfaces;
@@ -155,16 +155,16 @@ static int parse_ip(const char *text, const char *host, struct np_device_spec *r
 	for (const struct ifaddrs *i = interfaces; i && rc == -ENOENT; i = i->ifa_next)
 		if (same_address(i->ifa_addr, &source))
 			rc = fill(ret, NP_DEVICE_NET, "sys/class/net", i->ifa_name, i->ifa_name,
-				  err);
+			          err);
 	freeifaddrs(interfaces);
 	if (rc == -ENOENT)
 		np_error_set(err, ENOENT, "device '%s': no interface holds the route's address",
-			     text);
+		             text);
 	return rc;
 }
 
 static int parse_file(const char *text, const char *path, struct np_device_spec *ret,
-		      struct np_error *err)
+                      struct np_error *err)
 {
 	char entry[32];
 	struct stat st;
@@ -176,14 +176,14 @@ static int parse_file(const char *text, const char *path, struct np_device_spec 
 	/* Major 0 is for file systems without a device (tmpfs, overlay, btrfs, NFS). */
 	if (major(device) == 0)
 		return np_error_set(err, ENODEV,
-				    "device '%s': its file system stands on no single block device",
-				    text);
+		                    "device '%s': its file system stands on no single block device",
+		                    text);
 	snprintf(entry, sizeof(entry), "%u:%u", major(device), minor(device));
 	return fill(ret, NP_DEVICE_BLOCK, "sys/dev/block", path, entry, err);
 }
 
 int np_device_spec_parse(const char *text, bool live, struct np_device_spec *ret,
-			 struct np_error *err)
+                         struct np_error *err)
 {
 	const char *colon = strchr(text, ':');
 	size_t prefix = colon ? (size_t)(colon - text) : 0;
@@ -194,7 +194,7 @@ int np_device_spec_parse(const char *text, bool live, struct np_device_spec *ret
 
 	if ((is_host || is_file) && !live)
 		return bad_spec(text, "is looked up on this machine, but another one is described",
-				err);
+		                err);
 	if (is_host)
 		return parse_ip(text, rest, ret, err);
 	if (is_file)
@@ -210,8 +210,8 @@ int np_device_spec_parse(const char *text, bool live, struct np_device_spec *ret
 		return fill(ret, NP_DEVICE_NET, "sys/class/net", rest, rest, err);
 	if (colon || !is_entry_name(text))
 		return bad_spec(text,
-				"not an interface, a PCI address, or one of netdev: pci: block: "
-				"file: ip:",
-				err);
+		                "not an interface, a PCI address, or one of netdev: pci: block: "
+		                "file: ip:",
+		                err);
 	return fill(ret, NP_DEVICE_NET, "sys/class/net", text, text, err);
 }

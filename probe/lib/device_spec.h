@@ -9,9 +9,9 @@
 
 struct np_device_spec {
 	enum np_device_kind kind;
-	char *name;	 /* interface, disk or PCI address: how we call it; owned */
+	char *name;      /* interface, disk or PCI address: how we call it; owned */
 	const char *dir; /* "sys/class/net" */
-	char *entry;	 /* the entry there; owned */
+	char *entry;     /* the entry there; owned */
 };
 
 /*
@@ -23,7 +23,7 @@ struct np_device_spec {
  *   -ENOMEM
  */
 int np_device_spec_parse(const char *text, bool live, struct np_device_spec *ret,
-			 struct np_error *err);
+                         struct np_error *err);
 void np_device_spec_release(struct np_device_spec *spec);
 
 #endif

@@ -47,7 +47,7 @@ static int read_sets(hwloc_topology_t hwloc, struct np_topology *topology, struc
 	    add_bitmap(allowed, hwloc_topology_get_allowed_cpuset(hwloc)) < 0 ||
 	    np_bitmap_copy(&topology->cpus[NP_CPUS_CPUSET], allowed) < 0 ||
 	    add_bitmap(&topology->nodes[NP_NODES_ALLOWED],
-		       hwloc_topology_get_allowed_nodeset(hwloc)) < 0)
+	               hwloc_topology_get_allowed_nodeset(hwloc)) < 0)
 		return no_memory(err);
 	np_bitmap_and_not(offline, online);
 	return 0;
@@ -103,7 +103,7 @@ static int assume_memory(struct np_topology *topology)
 	for (size_t i = 0; i < topology->node_count; i++)
 		topology->node[i].has_memory_size = false;
 	return np_bitmap_copy(&topology->nodes[NP_NODES_WITH_MEMORY],
-			      &topology->nodes[NP_NODES_ONLINE]);
+	                      &topology->nodes[NP_NODES_ONLINE]);
 }
 
 static int read_nodes(hwloc_topology_t hwloc, struct np_topology *topology, struct np_error *err)
@@ -146,7 +146,7 @@ static void copy_distances(const struct hwloc_distances_s *from, struct np_topol
 
 	for (unsigned i = 0; i < from->nbobjs; i++) {
 		size_t row = from->objs[i] ? np_topology_node_row(topology, from->objs[i]->os_index)
-					   : count;
+		                           : count;
 
 		for (unsigned j = 0; j < from->nbobjs && row < count; j++) {
 			uint64_t value = from->values[i * from->nbobjs + j];
@@ -166,21 +166,21 @@ static void copy_distances(const struct hwloc_distances_s *from, struct np_topol
  * of latencies comes from old exports. Bandwidths and benchmark results are passed over.
  */
 static int read_distances(hwloc_topology_t hwloc, struct np_topology *topology,
-			  struct np_error *err)
+                          struct np_error *err)
 {
 	struct hwloc_distances_s **all;
 	const struct hwloc_distances_s *best = NULL;
 	unsigned count = 0;
 
 	if (hwloc_distances_get_by_type(hwloc, HWLOC_OBJ_NUMANODE, &count, NULL,
-					HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) < 0 ||
+	                                HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) < 0 ||
 	    count == 0)
 		return 0;
 	all = calloc(count, sizeof(struct hwloc_distances_s *));
 	if (!all)
 		return no_memory(err);
 	if (hwloc_distances_get_by_type(hwloc, HWLOC_OBJ_NUMANODE, &count, all,
-					HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) < 0)
+	                                HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) < 0)
 		count = 0;
 	for (unsigned i = 0; i < count; i++) {
 		const char *name = hwloc_distances_get_name(hwloc, all[i]);
@@ -222,7 +222,7 @@ static int read_groups(hwloc_topology_t hwloc, struct np_topology *topology, str
 			rc = add_bitmap(&group.cpus, obj->cpuset);
 			if (rc == 0)
 				rc = np_topology_add_group(topology, (enum np_level)level, &group,
-							   err);
+				                           err);
 			np_bitmap_release(&group.cpus);
 		}
 	}
@@ -250,7 +250,7 @@ static char *print_pci(hwloc_obj_t obj)
 }
 
 static int read_device(hwloc_topology_t hwloc, hwloc_obj_t obj, struct np_topology *topology,
-		       struct np_error *err)
+                       struct np_error *err)
 {
 	hwloc_obj_t parent = hwloc_get_non_io_ancestor_obj(hwloc, obj);
 	hwloc_obj_t pci = pci_ancestor(obj);
@@ -261,15 +261,15 @@ static int read_device(hwloc_topology_t hwloc, hwloc_obj_t obj, struct np_topolo
 	if (!device)
 		return no_memory(err);
 	device->pci = pci ? print_pci(pci) : NULL;
-	device->kind = obj->type == HWLOC_OBJ_PCI_DEVICE		? NP_DEVICE_PCI
-		       : obj->attr->osdev.type == HWLOC_OBJ_OSDEV_BLOCK ? NP_DEVICE_BLOCK
-									: NP_DEVICE_NET;
+	device->kind = obj->type == HWLOC_OBJ_PCI_DEVICE                ? NP_DEVICE_PCI
+	               : obj->attr->osdev.type == HWLOC_OBJ_OSDEV_BLOCK ? NP_DEVICE_BLOCK
+	                                                                : NP_DEVICE_NET;
 	device->name = obj->type == HWLOC_OBJ_PCI_DEVICE ? print_pci(obj) : strdup(obj->name);
 	if (!device->name || (pci && !device->pci))
 		return no_memory(err);
 	rc = add_bitmap(&sources.local_cpus, parent ? parent->cpuset : NULL);
 	rc = rc < 0 ? no_memory(err)
-		    : np_locality_choose(topology, &sources, &device->locality, err);
+	            : np_locality_choose(topology, &sources, &device->locality, err);
 	np_bitmap_release(&sources.local_cpus);
 	return rc;
 }
@@ -295,7 +295,7 @@ static bool matches(hwloc_obj_t obj, const struct np_device_spec *spec)
 	if (!obj->name || strcmp(obj->name, spec->name) != 0)
 		return false;
 	return spec->kind == NP_DEVICE_NET ? obj->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK
-					   : obj->attr->osdev.type == HWLOC_OBJ_OSDEV_BLOCK;
+	                                   : obj->attr->osdev.type == HWLOC_OBJ_OSDEV_BLOCK;
 }
 
 static hwloc_obj_t find_device(hwloc_topology_t hwloc, const struct np_device_spec *spec)
@@ -311,7 +311,7 @@ static hwloc_obj_t find_device(hwloc_topology_t hwloc, const struct np_device_sp
 }
 
 static int device_not_found(hwloc_topology_t hwloc, const struct np_device_spec *spec,
-			    struct np_error *err)
+                            struct np_error *err)
 {
 	char candidates[CANDIDATES_SIZE] = "";
 	hwloc_obj_t obj = NULL;
@@ -322,12 +322,12 @@ static int device_not_found(hwloc_topology_t hwloc, const struct np_device_spec 
 	while ((obj = hwloc_get_next_osdev(hwloc, obj)) && used < sizeof(candidates) - 1)
 		if (is_nic(obj))
 			used += (size_t)snprintf(candidates + used, sizeof(candidates) - used,
-						 "%s%s", used > 0 ? ", " : "", obj->name);
+			                         "%s%s", used > 0 ? ", " : "", obj->name);
 	return np_device_not_found(spec->name, candidates, err);
 }
 
 static int read_asked_device(hwloc_topology_t hwloc, const char *text, struct np_topology *topology,
-			     struct np_error *err)
+                             struct np_error *err)
 {
 	struct np_device_spec spec = { 0 };
 	hwloc_obj_t obj;
@@ -385,7 +385,7 @@ static int explain_xml(const char *path, struct np_error *err)
 static int load_xml(const char *path, hwloc_topology_t *ret, struct np_error *err)
 {
 	int rc = access(path, R_OK) < 0 ? np_error_sys(err, errno, "%s", path)
-					: init_hwloc(ret, err);
+	                                : init_hwloc(ret, err);
 
 	if (rc < 0)
 		return rc;
@@ -396,7 +396,7 @@ static int load_xml(const char *path, hwloc_topology_t *ret, struct np_error *er
 }
 
 int np_hwloc_load(const struct np_topology_source *from, struct np_topology *topology,
-		  struct np_error *err)
+                  struct np_error *err)
 {
 	hwloc_topology_t hwloc;
 	int rc = load_xml(from->hwloc_xml, &hwloc, err);

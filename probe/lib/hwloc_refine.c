@@ -26,7 +26,7 @@ static bool has_cache_inside_node(const struct np_topology *topology)
 }
 
 static int refine_device(hwloc_topology_t hwloc, const struct np_topology *topology,
-			 struct np_device *device, struct np_error *err)
+                         struct np_device *device, struct np_error *err)
 {
 	struct np_locality_sources sources = { 0 };
 	struct np_locality refined = { 0 };
@@ -44,7 +44,7 @@ static int refine_device(hwloc_topology_t hwloc, const struct np_topology *topol
 		sources.numa_node = np_bitmap_next(&device->locality.nodes, 0);
 	}
 	rc = rc < 0 ? np_error_sys(err, ENOMEM, "device locality")
-		    : np_locality_choose(topology, &sources, &refined, err);
+	            : np_locality_choose(topology, &sources, &refined, err);
 	if (rc == 0 && refined.evidence == NP_EVIDENCE_CACHE) {
 		np_locality_release(&device->locality);
 		device->locality = refined;

@@ -10,8 +10,8 @@
 const char *np_evidence_name(enum np_evidence evidence)
 {
 	static const char *const names[] = {
-		[NP_EVIDENCE_OVERRIDE] = "override",	 [NP_EVIDENCE_CACHE] = "cache",
-		[NP_EVIDENCE_NUMA_NODE] = "numa_node",	 [NP_EVIDENCE_SINGLE_NODE] = "single_node",
+		[NP_EVIDENCE_OVERRIDE] = "override",     [NP_EVIDENCE_CACHE] = "cache",
+		[NP_EVIDENCE_NUMA_NODE] = "numa_node",   [NP_EVIDENCE_SINGLE_NODE] = "single_node",
 		[NP_EVIDENCE_LOCAL_CPUS] = "local_cpus", [NP_EVIDENCE_UNKNOWN] = "unknown",
 	};
 
@@ -45,7 +45,7 @@ void np_device_release(struct np_device *device)
 }
 
 int np_locality_override(const struct np_topology *topology, unsigned node,
-			 struct np_locality *locality, struct np_error *err)
+                         struct np_locality *locality, struct np_error *err)
 {
 	struct np_bitmap nodes = { 0 };
 
@@ -73,12 +73,12 @@ int np_locality_override(const struct np_topology *topology, unsigned node,
 struct local_view {
 	struct np_bitmap cpus;
 	struct np_bitmap nodes; /* that hold them */
-	bool is_told;		/* they are some CPUs, but not all */
-	bool is_inside_node;	/* they are a part of one node's CPUs */
+	bool is_told;           /* they are some CPUs, but not all */
+	bool is_inside_node;    /* they are a part of one node's CPUs */
 };
 
 static int view_local(const struct np_topology *topology, const struct np_bitmap *local_cpus,
-		      struct local_view *ret)
+                      struct local_view *ret)
 {
 	const struct np_bitmap *online = &topology->cpus[NP_CPUS_ONLINE];
 
@@ -94,13 +94,13 @@ static int view_local(const struct np_topology *topology, const struct np_bitmap
 			np_topology_node(topology, np_bitmap_next(&ret->nodes, 0));
 
 		ret->is_inside_node = np_bitmap_is_subset(&ret->cpus, &node->cpus) &&
-				      !np_bitmap_equal(&ret->cpus, &node->cpus);
+		                      !np_bitmap_equal(&ret->cpus, &node->cpus);
 	}
 	return 0;
 }
 
 static int choose(const struct np_topology *topology, const struct np_locality_sources *sources,
-		  const struct local_view *local, struct np_locality *ret)
+                  const struct local_view *local, struct np_locality *ret)
 {
 	bool node_exists = sources->has_node && np_topology_node(topology, sources->numa_node);
 
@@ -129,7 +129,7 @@ static int choose(const struct np_topology *topology, const struct np_locality_s
 
 /* Records the source that says something else than what was chosen. */
 static int note_other(const struct np_locality_sources *sources, const struct local_view *local,
-		      struct np_locality *ret)
+                      struct np_locality *ret)
 {
 	if (sources->has_node && !np_bitmap_has(&ret->nodes, sources->numa_node)) {
 		ret->other_evidence = NP_EVIDENCE_NUMA_NODE;
@@ -145,8 +145,8 @@ static int note_other(const struct np_locality_sources *sources, const struct lo
 }
 
 int np_locality_choose(const struct np_topology *topology,
-		       const struct np_locality_sources *sources, struct np_locality *ret,
-		       struct np_error *err)
+                       const struct np_locality_sources *sources, struct np_locality *ret,
+                       struct np_error *err)
 {
 	struct local_view local = { 0 };
 	int rc = view_local(topology, &sources->local_cpus, &local);

@@ -29,7 +29,7 @@ void np_rank_release(struct np_rank *rank)
 
 /* dst = minuend - subtrahend */
 static int difference(struct np_bitmap *dst, const struct np_bitmap *minuend,
-		      const struct np_bitmap *subtrahend)
+                      const struct np_bitmap *subtrahend)
 {
 	int rc = np_bitmap_copy(dst, minuend);
 
@@ -38,14 +38,14 @@ static int difference(struct np_bitmap *dst, const struct np_bitmap *minuend,
 }
 
 int np_rank_excluded(const struct np_topology *topology,
-		     struct np_bitmap ret_excluded[NP_EXCLUSION_COUNT])
+                     struct np_bitmap ret_excluded[NP_EXCLUSION_COUNT])
 {
 	const struct np_bitmap *online = np_topology_cpus(topology, NP_CPUS_ONLINE);
 	const struct np_bitmap *cpuset = np_topology_cpus(topology, NP_CPUS_CPUSET);
 	const struct np_bitmap *allowed = np_topology_cpus(topology, NP_CPUS_ALLOWED);
 	struct np_bitmap *isolated = &ret_excluded[NP_EXCLUDED_ISOLATED];
 	int rc = np_bitmap_copy(&ret_excluded[NP_EXCLUDED_OFFLINE],
-				np_topology_cpus(topology, NP_CPUS_OFFLINE));
+	                        np_topology_cpus(topology, NP_CPUS_OFFLINE));
 
 	/* An isolated CPU is outside nearly every affinity mask too; the first cause is named. */
 	if (rc == 0)
@@ -97,7 +97,7 @@ static bool same_tier(const struct place *a, const struct place *b)
  * is still known to be nearer than the others: 10, which is what local means.
  */
 static void measure(const struct np_topology *topology, const struct np_locality *locality,
-		    struct place *place)
+                    struct place *place)
 {
 	np_bitmap_for_each (from, &locality->nodes) {
 		unsigned distance = 10;
@@ -130,7 +130,7 @@ static struct np_tier *add_tier(struct np_rank *rank, const struct place *place)
 
 /* The CPUs of @place that are in @left, moved from there into *ret. */
 static int take_cpus(const struct np_topology *topology, const struct np_locality *locality,
-		     const struct place *place, struct np_bitmap *left, struct np_bitmap *ret)
+                     const struct place *place, struct np_bitmap *left, struct np_bitmap *ret)
 {
 	const struct np_bitmap *from = &locality->cpus;
 
@@ -147,7 +147,7 @@ static int take_cpus(const struct np_topology *topology, const struct np_localit
 }
 
 static int fill_tiers(const struct np_topology *topology, const struct np_locality *locality,
-		      const struct place *places, size_t count, struct np_rank *ret)
+                      const struct place *places, size_t count, struct np_rank *ret)
 {
 	const struct place *current = NULL;
 	struct np_bitmap left = { 0 };
@@ -173,13 +173,13 @@ static int fill_tiers(const struct np_topology *topology, const struct np_locali
 
 /* Every node with CPUs, the device's cache before them, CPUs of no node behind them; sorted. */
 static size_t list_places(const struct np_topology *topology, const struct np_locality *locality,
-			  struct place *places)
+                          struct place *places)
 {
 	size_t count = 0;
 
 	if (!np_bitmap_is_empty(&locality->cpus)) {
 		places[count] = (struct place){ .node = np_bitmap_next(&locality->nodes, 0),
-						.near_cache = true };
+			                        .near_cache = true };
 		measure(topology, locality, &places[count++]);
 	}
 	np_bitmap_for_each (node, np_topology_nodes(topology, NP_NODES_WITH_CPUS)) {
@@ -192,7 +192,7 @@ static size_t list_places(const struct np_topology *topology, const struct np_lo
 }
 
 int np_rank_cpus(const struct np_topology *topology, const struct np_locality *locality,
-		 struct np_rank *ret, struct np_error *err)
+                 struct np_rank *ret, struct np_error *err)
 {
 	size_t node_count = np_bitmap_count(np_topology_nodes(topology, NP_NODES_WITH_CPUS));
 	struct np_rank rank = { 0 };
@@ -202,7 +202,7 @@ int np_rank_cpus(const struct np_topology *topology, const struct np_locality *l
 
 	if (np_bitmap_is_empty(&locality->nodes))
 		return np_error_set(err, ENODATA,
-				    "its NUMA node is unknown: the firmware tells none");
+		                    "its NUMA node is unknown: the firmware tells none");
 	places = calloc(node_count + 2, sizeof(*places));
 	rc = places ? np_rank_excluded(topology, rank.excluded) : -ENOMEM;
 	if (rc == 0) {

@@ -15,7 +15,7 @@
 
 /* The list behind "<field>:" in a status file; found false when there is no such line. */
 static int parse_status_list(const char *text, const char *field, struct np_bitmap *ret,
-			     bool *ret_found, struct np_error *err)
+                             bool *ret_found, struct np_error *err)
 {
 	const char *line = strstr(text, field);
 	char *value;
@@ -37,7 +37,7 @@ static int parse_status_list(const char *text, const char *field, struct np_bitm
 
 /* Fills the two sets from the status file; what it does not tell stays empty and "not found". */
 static int read_status(const struct np_sysroot *root, struct np_topology *topology,
-		       bool *ret_has_cpus, bool *ret_has_nodes, struct np_error *err)
+                       bool *ret_has_cpus, bool *ret_has_nodes, struct np_error *err)
 {
 	struct np_error why = { 0 };
 	char *text;
@@ -55,18 +55,18 @@ static int read_status(const struct np_sysroot *root, struct np_topology *topolo
 		return rc;
 	}
 	rc = parse_status_list(text, "Cpus_allowed_list:", &topology->cpus[NP_CPUS_ALLOWED],
-			       ret_has_cpus, err);
+	                       ret_has_cpus, err);
 	if (rc == 0)
 		rc = parse_status_list(text,
-				       "Mems_allowed_list:", &topology->nodes[NP_NODES_ALLOWED],
-				       ret_has_nodes, err);
+		                       "Mems_allowed_list:", &topology->nodes[NP_NODES_ALLOWED],
+		                       ret_has_nodes, err);
 	free(text);
 	return rc;
 }
 
 /* A new string "<mount point><cgroup path>/<file>" without its leading slash. */
 static char *join_path(const char *mount, size_t mount_len, const char *cgroup, size_t cgroup_len,
-		       const char *file)
+                       const char *file)
 {
 	char *path;
 
@@ -109,7 +109,7 @@ static const char *next_line(const char *line)
 
 /* Adds the list in @file of the cgroup at @path in the hierarchy (v2 or the cpuset one of v1). */
 static int read_cgroup_list(const struct np_sysroot *root, const char *mounts, bool v2,
-			    const char *path, const char *file, struct np_bitmap *ret)
+                            const char *path, const char *file, struct np_bitmap *ret)
 {
 	size_t path_len = strcspn(path, "\n");
 	size_t point_len;
@@ -160,7 +160,7 @@ static const char *find_cgroup(const char *text, bool *ret_v2)
  * is no error: it only tells one reason from another.
  */
 static void read_cpuset(const struct np_sysroot *root, struct np_bitmap *ret_cpus,
-			struct np_bitmap *ret_nodes)
+                        struct np_bitmap *ret_nodes)
 {
 	char *mounts = NULL;
 	char *cgroup = NULL;
@@ -187,7 +187,7 @@ static void read_cpuset(const struct np_sysroot *root, struct np_bitmap *ret_cpu
 }
 
 int np_sysfs_read_allowed(const struct np_sysroot *root, struct np_topology *topology,
-			  struct np_error *err)
+                          struct np_error *err)
 {
 	const struct np_bitmap *online = &topology->cpus[NP_CPUS_ONLINE];
 	struct np_bitmap *allowed = &topology->cpus[NP_CPUS_ALLOWED];
@@ -211,8 +211,8 @@ int np_sysfs_read_allowed(const struct np_sysroot *root, struct np_topology *top
 		rc = np_bitmap_copy(allowed, cpuset);
 	if (rc == 0 && !has_nodes)
 		rc = np_bitmap_copy(nodes, np_bitmap_is_empty(&cpuset_nodes)
-						   ? &topology->nodes[NP_NODES_ONLINE]
-						   : &cpuset_nodes);
+		                                   ? &topology->nodes[NP_NODES_ONLINE]
+		                                   : &cpuset_nodes);
 	np_bitmap_release(&cpuset_nodes);
 	return rc < 0 ? np_error_sys(err, ENOMEM, "allowed CPUs") : 0;
 }

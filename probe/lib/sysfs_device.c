@@ -61,7 +61,7 @@ static char *join_link(const char *dir, const char *target)
  * folder, which is a link there, or in old kernels a folder with a link "device" in it.
  */
 static int resolve(const struct np_sysroot *root, const char *dir, const char *entry, char **ret,
-		   struct np_error *err)
+                   struct np_error *err)
 {
 	char path[PATH_MAX];
 	char *target = NULL;
@@ -103,7 +103,7 @@ static bool is_pci_address(const char *name, size_t len)
 
 /* Reads numa_node and local_cpulist of one folder, each only if nothing nearer had it. */
 static int read_locality_files(const struct np_sysroot *root, const char *folder,
-			       struct np_locality_sources *sources, struct np_error *err)
+                               struct np_locality_sources *sources, struct np_error *err)
 {
 	char path[PATH_MAX];
 	long node = -1;
@@ -127,7 +127,7 @@ static int read_locality_files(const struct np_sysroot *root, const char *folder
 
 /* From the device's folder upwards: the sources of its locality, and its PCI address. */
 static int climb(const struct np_sysroot *root, const char *folder, struct np_device *device,
-		 struct np_locality_sources *sources, struct np_error *err)
+                 struct np_locality_sources *sources, struct np_error *err)
 {
 	char *path = strdup(folder);
 	int rc = path ? 0 : no_memory(err);
@@ -168,7 +168,7 @@ static void read_link(const struct np_sysroot *root, const char *folder, struct 
 }
 
 static int read_folder(const struct np_sysroot *root, const char *folder, enum np_device_kind kind,
-		       const char *name, struct np_topology *topology, struct np_error *err)
+                       const char *name, struct np_topology *topology, struct np_error *err)
 {
 	struct np_locality_sources sources = { 0 };
 	struct np_device *device = np_topology_add_device(topology);
@@ -195,7 +195,7 @@ static bool is_virtual(const char *folder)
 }
 
 int np_sysfs_read_nics(const struct np_sysroot *root, struct np_topology *topology,
-		       struct np_error *err)
+                       struct np_error *err)
 {
 	char **names;
 	int count;
@@ -233,7 +233,7 @@ static int nic_not_found(const struct np_sysroot *root, const char *name, struct
 
 		if (resolve(root, NET_DIR, names[i], &folder, NULL) == 0 && !is_virtual(folder))
 			used += (size_t)snprintf(candidates + used, sizeof(candidates) - used,
-						 "%s%s", used > 0 ? ", " : "", names[i]);
+			                         "%s%s", used > 0 ? ", " : "", names[i]);
 		free(folder);
 	}
 	if (count >= 0)
@@ -242,7 +242,7 @@ static int nic_not_found(const struct np_sysroot *root, const char *name, struct
 }
 
 int np_sysfs_read_device(const struct np_sysroot *root, const char *text, bool virtual_too,
-			 struct np_topology *topology, struct np_error *err)
+                         struct np_topology *topology, struct np_error *err)
 {
 	struct np_device_spec spec = { 0 };
 	char *folder = NULL;
@@ -255,11 +255,11 @@ int np_sysfs_read_device(const struct np_sysroot *root, const char *text, bool v
 		rc = nic_not_found(root, spec.name, err);
 	else if (rc == -ENOENT)
 		rc = np_error_set(err, ENOENT, "no device '%s': %s/%s/%s does not exist", text,
-				  root->path, spec.dir, spec.entry);
+		                  root->path, spec.dir, spec.entry);
 	if (rc == 0 && !virtual_too && is_virtual(folder))
 		rc = np_error_set(err, ENODEV,
-				  "device '%s' is virtual (%s/%s): no hardware, so near to nothing",
-				  text, root->path, folder);
+		                  "device '%s' is virtual (%s/%s): no hardware, so near to nothing",
+		                  text, root->path, folder);
 	if (rc == 0)
 		rc = read_folder(root, folder, spec.kind, spec.name, topology, err);
 	free(folder);

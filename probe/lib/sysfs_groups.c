@@ -42,17 +42,17 @@ static bool is_absent(int *rc)
 }
 
 static int check_holds(const struct np_sysroot *root, const char *path, unsigned cpu,
-		       const struct np_bitmap *cpus, struct np_error *err)
+                       const struct np_bitmap *cpus, struct np_error *err)
 {
 	if (np_bitmap_has(cpus, cpu))
 		return 0;
 	return np_error_set(err, EINVAL, "%s/%s: does not hold CPU %u itself", root->path, path,
-			    cpu);
+	                    cpu);
 }
 
 /* The CPUs that share with @cpu, from the first file that exists; @cpu alone when none does. */
 static int read_sharers(const struct np_sysroot *root, const struct group_files *files,
-			unsigned cpu, struct np_bitmap *ret, struct np_error *err)
+                        unsigned cpu, struct np_bitmap *ret, struct np_error *err)
 {
 	struct np_error why = { 0 };
 	char path[PATH_SIZE];
@@ -76,7 +76,7 @@ out:
 
 /* An id such as physical_package_id; -1 (not told by the firmware) and absence leave it unknown. */
 static int read_id(const struct np_sysroot *root, const char *file, unsigned cpu,
-		   struct np_group *group, struct np_error *err)
+                   struct np_group *group, struct np_error *err)
 {
 	struct np_error why = { 0 };
 	char path[PATH_SIZE];
@@ -96,7 +96,7 @@ static int read_id(const struct np_sysroot *root, const char *file, unsigned cpu
 }
 
 static int add_shared(const struct np_sysroot *root, enum np_level level, unsigned cpu,
-		      struct np_topology *topology, struct np_error *err)
+                      struct np_topology *topology, struct np_error *err)
 {
 	bool is_package = level == NP_LEVEL_PACKAGE;
 	struct np_group group = { 0 };
@@ -107,7 +107,7 @@ static int add_shared(const struct np_sysroot *root, enum np_level level, unsign
 	rc = read_sharers(root, is_package ? &package_files : &core_files, cpu, &group.cpus, err);
 	if (rc == 0)
 		rc = read_id(root, is_package ? "topology/physical_package_id" : "topology/core_id",
-			     cpu, &group, err);
+		             cpu, &group, err);
 	if (rc == 0)
 		rc = np_topology_add_group(topology, level, &group, err);
 	np_bitmap_release(&group.cpus);
@@ -134,7 +134,7 @@ static uint64_t parse_cache_size(const char *text)
 }
 
 static int read_cache_size(const struct np_sysroot *root, unsigned cpu, unsigned index,
-			   struct np_group *group, struct np_error *err)
+                           struct np_group *group, struct np_error *err)
 {
 	struct np_error why = { 0 };
 	char quoted[QUOTE_SIZE];
@@ -156,13 +156,13 @@ static int read_cache_size(const struct np_sysroot *root, unsigned cpu, unsigned
 	/* "0K" is what some virtual machines say; it parses, to unknown. */
 	if (group->size_bytes == 0 && strcmp(text, "0K") != 0 && strcmp(text, "0") != 0)
 		rc = np_error_set(err, EINVAL, "%s/%s: '%s' is not a size like 16384K", root->path,
-				  path, np_error_quote(text, quoted, sizeof(quoted)));
+		                  path, np_error_quote(text, quoted, sizeof(quoted)));
 	free(text);
 	return rc;
 }
 
 static int add_cache(const struct np_sysroot *root, unsigned cpu, unsigned index,
-		     struct np_topology *topology, struct np_error *err)
+                     struct np_topology *topology, struct np_error *err)
 {
 	struct np_group group = { 0 };
 	char path[PATH_SIZE];
@@ -187,7 +187,7 @@ static int add_cache(const struct np_sysroot *root, unsigned cpu, unsigned index
 
 /* Looks for the L3 among the cache's indexN folders, which a kernel need not number by level. */
 static int add_l3(const struct np_sysroot *root, unsigned cpu, struct np_topology *topology,
-		  struct np_error *err)
+                  struct np_error *err)
 {
 	struct np_bitmap indexes = { 0 };
 	char path[PATH_SIZE];
@@ -217,7 +217,7 @@ static int add_l3(const struct np_sysroot *root, unsigned cpu, struct np_topolog
 }
 
 int np_sysfs_read_groups(const struct np_sysroot *root, struct np_topology *topology,
-			 struct np_error *err)
+                         struct np_error *err)
 {
 	const struct np_bitmap *online = &topology->cpus[NP_CPUS_ONLINE];
 	int rc = np_topology_create_groups(topology, err);

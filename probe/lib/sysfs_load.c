@@ -30,7 +30,7 @@ static int no_memory(struct np_error *err)
 
 /* Absence is an answer: 0 with *ret_found false. */
 static int read_optional_list(const struct np_sysroot *root, const char *path,
-			      struct np_bitmap *ret, bool *ret_found, struct np_error *err)
+                              struct np_bitmap *ret, bool *ret_found, struct np_error *err)
 {
 	struct np_error why = { 0 };
 	int rc = np_sysroot_read_list(root, path, ret, &why);
@@ -45,7 +45,7 @@ static int read_optional_list(const struct np_sysroot *root, const char *path,
 
 /* The indexes of @dir/@file, or where that is absent (old kernels) those of the entries there. */
 static int read_indexes(const struct np_sysroot *root, const char *dir, const char *file,
-			const char *prefix, struct np_bitmap *ret, struct np_error *err)
+                        const char *prefix, struct np_bitmap *ret, struct np_error *err)
 {
 	char path[PATH_SIZE];
 	bool found;
@@ -59,7 +59,7 @@ static int read_indexes(const struct np_sysroot *root, const char *dir, const ch
 }
 
 int np_sysfs_read_cpus(const struct np_sysroot *root, struct np_topology *topology,
-		       struct np_error *err)
+                       struct np_error *err)
 {
 	struct np_bitmap *online = &topology->cpus[NP_CPUS_ONLINE];
 	struct np_bitmap *offline = &topology->cpus[NP_CPUS_OFFLINE];
@@ -70,14 +70,14 @@ int np_sysfs_read_cpus(const struct np_sysroot *root, struct np_topology *topolo
 		return rc;
 	if (np_bitmap_is_empty(online))
 		return np_error_set(err, ENOENT, "%s/" CPU_DIR ": no CPU is online there",
-				    root->path);
+		                    root->path);
 
 	rc = read_optional_list(root, CPU_DIR "/present", offline, &found, err);
 	if (rc < 0)
 		return rc;
 	np_bitmap_and_not(offline, online);
 	return read_optional_list(root, CPU_DIR "/isolated", &topology->cpus[NP_CPUS_ISOLATED],
-				  &found, err);
+	                          &found, err);
 }
 
 /* ---- nodes ---- */
@@ -127,7 +127,7 @@ static int parse_meminfo(const char *text, const char *field, uint64_t *ret_byte
 }
 
 static int read_node_memory(const struct np_sysroot *root, struct np_node *node,
-			    struct np_error *err)
+                            struct np_error *err)
 {
 	char path[PATH_SIZE];
 	char quoted[QUOTE_SIZE];
@@ -154,7 +154,7 @@ static int read_node_memory(const struct np_sysroot *root, struct np_node *node,
 		rc = 0;
 	if (rc < 0)
 		np_error_set(err, EINVAL, "%s/%s: '%s' holds no line like 'MemTotal: 32836 kB'",
-			     root->path, path, np_error_quote(text, quoted, sizeof(quoted)));
+		             root->path, path, np_error_quote(text, quoted, sizeof(quoted)));
 	free(text);
 	return rc < 0 ? -EINVAL : 0;
 }
@@ -189,7 +189,7 @@ static int parse_distances(const char *text, unsigned *values, size_t max)
  * order, whatever their numbers; some kernels print one for each possible node instead.
  */
 static int place_distances(struct np_topology *topology, size_t row, const unsigned *values,
-			   size_t count, const struct np_bitmap *possible)
+                           size_t count, const struct np_bitmap *possible)
 {
 	unsigned *cells = &topology->distance[row * topology->node_count];
 	size_t column = 0;
@@ -211,7 +211,7 @@ static int place_distances(struct np_topology *topology, size_t row, const unsig
 }
 
 static int read_distances(const struct np_sysroot *root, struct np_topology *topology, size_t row,
-			  const struct np_bitmap *possible, struct np_error *err)
+                          const struct np_bitmap *possible, struct np_error *err)
 {
 	size_t max = topology->node_count + np_bitmap_count(possible);
 	char quoted[QUOTE_SIZE];
@@ -238,9 +238,9 @@ static int read_distances(const struct np_sysroot *root, struct np_topology *top
 		no_memory(err);
 	else if (rc < 0)
 		np_error_set(err, EINVAL,
-			     "%s/%s: '%s' is not a list of %zu distances, one for each online node",
-			     root->path, path, np_error_quote(text, quoted, sizeof(quoted)),
-			     topology->node_count);
+		             "%s/%s: '%s' is not a list of %zu distances, one for each online node",
+		             root->path, path, np_error_quote(text, quoted, sizeof(quoted)),
+		             topology->node_count);
 	free(values);
 	free(text);
 	return rc;
@@ -262,7 +262,7 @@ static int assume_one_node(struct np_topology *topology, struct np_error *err)
 		return no_memory(err);
 	topology->distance[0] = 10;
 	return np_topology_add_note(topology, err,
-				    "the kernel was built without NUMA support: one node assumed");
+	                            "the kernel was built without NUMA support: one node assumed");
 }
 
 /* Where node/has_memory is absent or empty (old kernels, some captures), sizes tell. */
@@ -282,7 +282,7 @@ static int derive_with_memory(struct np_topology *topology)
 }
 
 static int read_node_list(const struct np_sysroot *root, struct np_bitmap *ret_online,
-			  struct np_bitmap *ret_possible, struct np_error *err)
+                          struct np_bitmap *ret_possible, struct np_error *err)
 {
 	bool found;
 	int rc = read_indexes(root, NODE_DIR, "online", "node", ret_online, err);
@@ -291,13 +291,13 @@ static int read_node_list(const struct np_sysroot *root, struct np_bitmap *ret_o
 		rc = read_optional_list(root, NODE_DIR "/possible", ret_possible, &found, err);
 	if (rc == 0 && np_bitmap_is_empty(ret_online))
 		rc = np_error_set(err, EINVAL, "%s/" NODE_DIR "/online: '' lists no node",
-				  root->path);
+		                  root->path);
 	return rc;
 }
 
 static int read_each_node(const struct np_sysroot *root, bool with_memory,
-			  const struct np_bitmap *possible, struct np_topology *topology,
-			  struct np_error *err)
+                          const struct np_bitmap *possible, struct np_topology *topology,
+                          struct np_error *err)
 {
 	struct np_bitmap *has_memory = &topology->nodes[NP_NODES_WITH_MEMORY];
 	bool told;
@@ -318,7 +318,7 @@ static int read_each_node(const struct np_sysroot *root, bool with_memory,
 }
 
 int np_sysfs_read_nodes(const struct np_sysroot *root, bool with_memory,
-			struct np_topology *topology, struct np_error *err)
+                        struct np_topology *topology, struct np_error *err)
 {
 	struct np_bitmap online = { 0 };
 	struct np_bitmap possible = { 0 };
@@ -340,7 +340,7 @@ int np_sysfs_read_nodes(const struct np_sysroot *root, bool with_memory,
 /* ---- all of it ---- */
 
 static int read_everything(const struct np_sysroot *root, const struct np_topology_source *from,
-			   struct np_topology *topology, struct np_error *err)
+                           struct np_topology *topology, struct np_error *err)
 {
 	int rc = np_sysfs_read_cpus(root, topology, err);
 
@@ -354,14 +354,14 @@ static int read_everything(const struct np_sysroot *root, const struct np_topolo
 		rc = np_sysfs_read_nics(root, topology, err);
 	for (size_t i = 0; i < from->device_count && rc == 0; i++)
 		rc = np_sysfs_read_device(root, from->devices[i], i == 0 && from->has_device_node,
-					  topology, err);
+		                          topology, err);
 	if (rc == 0 && root->live && topology->device_count > 0)
 		rc = np_hwloc_refine(topology, err);
 	return rc;
 }
 
 int np_sysfs_load(const struct np_topology_source *from, struct np_topology *topology,
-		  struct np_error *err)
+                  struct np_error *err)
 {
 	struct np_sysroot root;
 	int rc = np_sysroot_open(from->root, &root, err);

@@ -36,7 +36,7 @@ static void sort_devices(struct np_topology *topology)
 }
 
 int np_topology_load(const struct np_topology_source *from, struct np_topology **ret,
-		     struct np_error *err)
+                     struct np_error *err)
 {
 	struct np_topology *topology = calloc(1, sizeof(*topology));
 	int rc;
@@ -44,10 +44,10 @@ int np_topology_load(const struct np_topology_source *from, struct np_topology *
 	if (!topology)
 		return no_memory(err);
 	rc = from->hwloc_xml ? np_hwloc_load(from, topology, err)
-			     : np_sysfs_load(from, topology, err);
+	                     : np_sysfs_load(from, topology, err);
 	if (rc == 0 && from->device_count > 0 && from->has_device_node)
 		rc = np_locality_override(topology, from->device_node,
-					  &topology->device[0].locality, err);
+		                          &topology->device[0].locality, err);
 	if (rc == 0 && from->scope & NP_TOPOLOGY_NICS)
 		sort_devices(topology);
 	if (rc == 0)
@@ -108,7 +108,7 @@ const struct np_bitmap *np_topology_cpus(const struct np_topology *topology, enu
 }
 
 const struct np_bitmap *np_topology_nodes(const struct np_topology *topology,
-					  enum np_node_set which)
+                                          enum np_node_set which)
 {
 	return &topology->nodes[which];
 }
@@ -129,7 +129,7 @@ const struct np_node *np_topology_node(const struct np_topology *topology, unsig
 }
 
 int np_topology_node_distance(const struct np_topology *topology, unsigned initiator,
-			      unsigned target, unsigned *ret_distance)
+                              unsigned target, unsigned *ret_distance)
 {
 	size_t row = np_topology_node_row(topology, initiator);
 	size_t column = np_topology_node_row(topology, target);
@@ -145,7 +145,7 @@ int np_topology_node_distance(const struct np_topology *topology, unsigned initi
 }
 
 int np_topology_nodes_of_cpus(const struct np_topology *topology, const struct np_bitmap *cpus,
-			      struct np_bitmap *ret)
+                              struct np_bitmap *ret)
 {
 	for (size_t i = 0; i < topology->node_count; i++)
 		if (np_bitmap_intersects(&topology->node[i].cpus, cpus) &&
@@ -160,13 +160,13 @@ size_t np_topology_group_count(const struct np_topology *topology, enum np_level
 }
 
 const struct np_group *np_topology_group(const struct np_topology *topology, enum np_level level,
-					 size_t index)
+                                         size_t index)
 {
 	return &topology->group[level][index];
 }
 
 const struct np_group *np_topology_group_of(const struct np_topology *topology, enum np_level level,
-					    unsigned cpu)
+                                            unsigned cpu)
 {
 	unsigned place = cpu < topology->cpu_count ? topology->group_of_cpu[level][cpu] : 0;
 
@@ -194,7 +194,7 @@ const char *np_topology_note(const struct np_topology *topology, size_t index)
 }
 
 int np_topology_create_nodes(struct np_topology *topology, const struct np_bitmap *online,
-			     struct np_error *err)
+                             struct np_error *err)
 {
 	size_t count = np_bitmap_count(online);
 	size_t i = 0;
@@ -222,7 +222,7 @@ int np_topology_create_groups(struct np_topology *topology, struct np_error *err
 }
 
 int np_topology_add_group(struct np_topology *topology, enum np_level level,
-			  const struct np_group *like, struct np_error *err)
+                          const struct np_group *like, struct np_error *err)
 {
 	size_t count = topology->group_count[level];
 	struct np_group *grown =
@@ -344,7 +344,7 @@ struct oddities {
 };
 
 static void look_at_pair(const struct np_topology *topology, size_t row, size_t column,
-			 struct oddities *odd)
+                         struct oddities *odd)
 {
 	unsigned there = topology->distance[row * topology->node_count + column];
 	unsigned back = topology->distance[column * topology->node_count + row];
@@ -361,7 +361,7 @@ static void look_at_pair(const struct np_topology *topology, size_t row, size_t 
 }
 
 static int note_asymmetry(struct np_topology *topology, const struct oddities *odd,
-			  struct np_error *err)
+                          struct np_error *err)
 {
 	size_t row = odd->asymmetric_row;
 	size_t column = odd->asymmetric_column;
@@ -388,12 +388,12 @@ static int note_distances(struct np_topology *topology, struct np_error *err)
 		rc = note_asymmetry(topology, &odd, err);
 	if (rc == 0 && odd.local_is_odd)
 		rc = np_topology_add_note(topology, err, "a node's distance to itself is not %d",
-					  LOCAL_DISTANCE);
+		                          LOCAL_DISTANCE);
 	if (rc == 0 && odd.unreachable_count > 0)
 		rc = np_topology_add_note(topology, err,
-					  "%zu pairs of nodes have a distance of %d or more, which "
-					  "means unreachable",
-					  odd.unreachable_count, UNREACHABLE_DISTANCE);
+		                          "%zu pairs of nodes have a distance of %d or more, which "
+		                          "means unreachable",
+		                          odd.unreachable_count, UNREACHABLE_DISTANCE);
 	if (rc == 0 && count > 1 && odd.unknown_count > 0)
 		rc = np_topology_add_note(
 			topology, err,

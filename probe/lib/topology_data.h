@@ -23,7 +23,7 @@ struct np_topology {
 	struct np_group *group[NP_LEVEL_COUNT];
 	size_t group_count[NP_LEVEL_COUNT];
 	unsigned *group_of_cpu[NP_LEVEL_COUNT]; /* cpu -> index + 1; 0 = in none */
-	size_t cpu_count;			/* entries of group_of_cpu: last online CPU + 1 */
+	size_t cpu_count;                       /* entries of group_of_cpu: last online CPU + 1 */
 
 	struct np_device *device;
 	size_t device_count;
@@ -34,7 +34,7 @@ struct np_topology {
 
 /* Makes room for the nodes of @online and their distances, all unknown. -ENOMEM. */
 int np_topology_create_nodes(struct np_topology *topology, const struct np_bitmap *online,
-			     struct np_error *err);
+                             struct np_error *err);
 
 /* Makes the empty group tables, once NP_CPUS_ONLINE is known. -ENOMEM. */
 int np_topology_create_groups(struct np_topology *topology, struct np_error *err);
@@ -44,7 +44,7 @@ size_t np_topology_node_row(const struct np_topology *topology, unsigned node);
 
 /* Adds a group of @like's id, size and CPUs (those online), copied. -ENOMEM. */
 int np_topology_add_group(struct np_topology *topology, enum np_level level,
-			  const struct np_group *like, struct np_error *err);
+                          const struct np_group *like, struct np_error *err);
 
 /* Makes room for one more device, zeroed, and returns it; NULL when memory runs out. */
 struct np_device *np_topology_add_device(struct np_topology *topology);
@@ -57,23 +57,23 @@ int np_topology_finish(struct np_topology *topology, struct np_error *err);
 
 /* The loaders. Each fills a zeroed *topology; on failure the caller frees it. */
 int np_sysfs_load(const struct np_topology_source *from, struct np_topology *topology,
-		  struct np_error *err);
+                  struct np_error *err);
 int np_hwloc_load(const struct np_topology_source *from, struct np_topology *topology,
-		  struct np_error *err);
+                  struct np_error *err);
 
 /* The parts of the sysfs loader. */
 int np_sysfs_read_cpus(const struct np_sysroot *root, struct np_topology *topology,
-		       struct np_error *err);
+                       struct np_error *err);
 int np_sysfs_read_nodes(const struct np_sysroot *root, bool with_memory,
-			struct np_topology *topology, struct np_error *err);
+                        struct np_topology *topology, struct np_error *err);
 int np_sysfs_read_allowed(const struct np_sysroot *root, struct np_topology *topology,
-			  struct np_error *err);
+                          struct np_error *err);
 int np_sysfs_read_groups(const struct np_sysroot *root, struct np_topology *topology,
-			 struct np_error *err);
+                         struct np_error *err);
 int np_sysfs_read_nics(const struct np_sysroot *root, struct np_topology *topology,
-		       struct np_error *err);
+                       struct np_error *err);
 int np_sysfs_read_device(const struct np_sysroot *root, const char *text, bool virtual_too,
-			 struct np_topology *topology, struct np_error *err);
+                         struct np_topology *topology, struct np_error *err);
 
 /*
  * Lets this machine's hwloc correct the localities of the devices: it knows boards whose cards are
@@ -92,8 +92,8 @@ struct np_locality_sources {
 	struct np_bitmap local_cpus;
 };
 int np_locality_choose(const struct np_topology *topology,
-		       const struct np_locality_sources *sources, struct np_locality *ret,
-		       struct np_error *err);
+                       const struct np_locality_sources *sources, struct np_locality *ret,
+                       struct np_error *err);
 
 /*
  * Replaces *locality by the user's word, evidence OVERRIDE; what was there before is kept as the
@@ -103,7 +103,7 @@ int np_locality_choose(const struct np_topology *topology,
  *   -ENOMEM
  */
 int np_locality_override(const struct np_topology *topology, unsigned node,
-			 struct np_locality *locality, struct np_error *err);
+                         struct np_locality *locality, struct np_error *err);
 
 void np_device_release(struct np_device *device);
 

@@ -24,14 +24,14 @@ enum nr_cpu_choice {
 /* What the user asks for. Zero-initialised asks for nothing. Borrows its strings. */
 struct nr_request {
 	enum nr_cpu_choice cpu_choice;
-	struct np_bitmap cpus;	/* for LIST */
+	struct np_bitmap cpus;  /* for LIST */
 	struct np_bitmap nodes; /* for NODES */
 
 	/* For NEAR: the device is the topology's first one. */
-	unsigned tier;	/* the tier to begin with; 0 = the best */
+	unsigned tier;  /* the tier to begin with; 0 = the best */
 	unsigned count; /* cores; 0 = all CPUs of that tier */
-	bool smt;	/* every CPU of each core that is counted, not one */
-	bool strict;	/* do not go on into the next tier */
+	bool smt;       /* every CPU of each core that is counted, not one */
+	bool strict;    /* do not go on into the next tier */
 
 	struct nr_policy policy;
 	bool far; /* bind memory to the farthest node instead of policy */
@@ -55,14 +55,14 @@ struct nr_plan {
 	 * node. Otherwise the read-back must be equal.
 	 */
 	bool may_shrink;
-	struct np_bitmap cpus;	/* to bind to; with binds_cpus false those inherited */
+	struct np_bitmap cpus;  /* to bind to; with binds_cpus false those inherited */
 	struct np_bitmap nodes; /* of these CPUs */
 	struct nr_policy policy;
 	bool has_far_distance;
 	unsigned far_distance; /* from the CPUs' nodes to the far node */
 
 	const struct np_device *near; /* the topology's, NULL without NEAR */
-	struct nr_pick *picks;	      /* for NEAR, nearest first */
+	struct nr_pick *picks;        /* for NEAR, nearest first */
 	size_t pick_count;
 	unsigned wanted_count; /* the request's count */
 	unsigned
@@ -82,7 +82,7 @@ struct nr_plan {
  *   -ENOMEM
  */
 int nr_plan_make(const struct np_topology *topology, const struct nr_request *request,
-		 struct nr_plan *ret, struct np_error *err);
+                 struct nr_plan *ret, struct np_error *err);
 void nr_plan_release(struct nr_plan *plan);
 
 #ifdef __cplusplus

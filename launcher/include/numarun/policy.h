@@ -18,7 +18,7 @@ enum nr_policy_mode {
 	NR_POLICY_KEEP, /* leave the inherited policy alone */
 	NR_POLICY_DEFAULT,
 	NR_POLICY_LOCAL,
-	NR_POLICY_PREFERRED,	  /* one node first (numactl -p) */
+	NR_POLICY_PREFERRED,      /* one node first (numactl -p) */
 	NR_POLICY_PREFERRED_MANY, /* several nodes first; Linux 5.15 */
 	NR_POLICY_BIND,
 	NR_POLICY_INTERLEAVE,
@@ -28,7 +28,7 @@ enum nr_policy_mode {
 
 struct nr_policy {
 	enum nr_policy_mode mode;
-	bool balancing;		/* MPOL_F_NUMA_BALANCING, with bind only; Linux 5.12 */
+	bool balancing;         /* MPOL_F_NUMA_BALANCING, with bind only; Linux 5.12 */
 	struct np_bitmap nodes; /* empty for KEEP, DEFAULT and LOCAL */
 };
 

@@ -27,18 +27,18 @@ extern "C" {
  *   -ENOMEM
  */
 int nr_set_parse_cpus(const char *text, const struct np_topology *topology, bool all,
-		      struct np_bitmap *ret, struct np_error *err);
+                      struct np_bitmap *ret, struct np_error *err);
 
 /* Nodes to run on (numactl -N): those with CPUs may be used, even without memory. */
 int nr_set_parse_cpu_nodes(const char *text, const struct np_topology *topology,
-			   struct np_bitmap *ret, struct np_error *err);
+                           struct np_bitmap *ret, struct np_error *err);
 
 /*
  * Nodes to allocate from: those with memory inside the process's Mems_allowed; with @all also
  * those outside.
  */
 int nr_set_parse_memory_nodes(const char *text, const struct np_topology *topology, bool all,
-			      struct np_bitmap *ret, struct np_error *err);
+                              struct np_bitmap *ret, struct np_error *err);
 
 #ifdef __cplusplus
 }

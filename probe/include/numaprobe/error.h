@@ -17,7 +17,7 @@ extern "C" {
 #define NP_ERROR_TEXT_SIZE 512
 
 struct np_error {
-	int code;		       /* positive errno; 0 = no error recorded */
+	int code;                      /* positive errno; 0 = no error recorded */
 	char text[NP_ERROR_TEXT_SIZE]; /* one line, no newline: "what: where: why" */
 };
 

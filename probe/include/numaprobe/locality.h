@@ -18,12 +18,12 @@ struct np_topology;
 
 /* The evidence for a device's nodes, best first. */
 enum np_evidence {
-	NP_EVIDENCE_OVERRIDE,	 /* the user said so */
-	NP_EVIDENCE_CACHE,	 /* hwloc or local_cpulist: CPUs of an L3 smaller than the node */
-	NP_EVIDENCE_NUMA_NODE,	 /* sysfs numa_node of the device or its nearest PCI ancestor */
+	NP_EVIDENCE_OVERRIDE,    /* the user said so */
+	NP_EVIDENCE_CACHE,       /* hwloc or local_cpulist: CPUs of an L3 smaller than the node */
+	NP_EVIDENCE_NUMA_NODE,   /* sysfs numa_node of the device or its nearest PCI ancestor */
 	NP_EVIDENCE_SINGLE_NODE, /* the host has one node */
-	NP_EVIDENCE_LOCAL_CPUS,	 /* local_cpulist, or hwloc's cpuset: some CPUs but not all */
-	NP_EVIDENCE_UNKNOWN,	 /* the firmware does not tell */
+	NP_EVIDENCE_LOCAL_CPUS,  /* local_cpulist, or hwloc's cpuset: some CPUs but not all */
+	NP_EVIDENCE_UNKNOWN,     /* the firmware does not tell */
 };
 
 /* "numa_node" and so on: a word of the JSON contract. Never NULL. */
@@ -48,10 +48,10 @@ const char *np_device_kind_name(enum np_device_kind kind);
 
 struct np_device {
 	enum np_device_kind kind;
-	char *name;	    /* interface or disk; for a bare PCI device its address */
-	char *pci;	    /* "0000:c1:00.1", NULL when it is on no PCI bus */
-	char *state;	    /* operstate of a network interface, or NULL */
-	bool has_speed;	    /* the link is up and its driver tells */
+	char *name;         /* interface or disk; for a bare PCI device its address */
+	char *pci;          /* "0000:c1:00.1", NULL when it is on no PCI bus */
+	char *state;        /* operstate of a network interface, or NULL */
+	bool has_speed;     /* the link is up and its driver tells */
 	uint64_t speed_bps; /* bits per second, decimal (sysfs speed is in Mbit/s) */
 	struct np_locality locality;
 };

@@ -15,7 +15,7 @@ extern "C" {
 
 /* CPUs that are equally good for the device. */
 struct np_tier {
-	unsigned tier;	   /* 1 = best */
+	unsigned tier;     /* 1 = best */
 	bool has_distance; /* false: the host publishes none, or these CPUs are in no node */
 	unsigned distance; /* of the device's node to these nodes (SLIT, 10 = local) */
 	struct np_bitmap nodes;
@@ -48,11 +48,11 @@ struct np_rank {
  *   -ENOMEM
  */
 int np_rank_cpus(const struct np_topology *topology, const struct np_locality *locality,
-		 struct np_rank *ret, struct np_error *err);
+                 struct np_rank *ret, struct np_error *err);
 
 /* NP_EXCLUSION_COUNT sets that the caller releases: why each unusable CPU is unusable. -ENOMEM. */
 int np_rank_excluded(const struct np_topology *topology,
-		     struct np_bitmap ret_excluded[NP_EXCLUSION_COUNT]);
+                     struct np_bitmap ret_excluded[NP_EXCLUSION_COUNT]);
 
 void np_rank_release(struct np_rank *rank);
 

@@ -34,7 +34,7 @@ enum np_topology_scope {
 struct np_topology_source {
 	const char *root;      /* directory that stands for "/"; NULL = "/" */
 	const char *hwloc_xml; /* hwloc export to use instead of root's sysfs */
-	unsigned scope;	       /* np_topology_scope flags */
+	unsigned scope;        /* np_topology_scope flags */
 	/*
 	 * Devices to read (see locality.h for how they are named) where NP_TOPOLOGY_NICS would read
 	 * too many; the topology then has exactly these, in this order. Not together with it.
@@ -58,7 +58,7 @@ struct np_topology_source {
  * the file
  */
 int np_topology_load(const struct np_topology_source *from, struct np_topology **ret,
-		     struct np_error *err);
+                     struct np_error *err);
 
 /* Accepts NULL. */
 void np_topology_free(struct np_topology *topology);
@@ -70,7 +70,7 @@ bool np_topology_is_live(const struct np_topology *topology);
 const char *np_topology_origin(const struct np_topology *topology);
 
 enum np_cpu_set {
-	NP_CPUS_ONLINE,	  /* sys/devices/system/cpu/online */
+	NP_CPUS_ONLINE,   /* sys/devices/system/cpu/online */
 	NP_CPUS_OFFLINE,  /* present, not online */
 	NP_CPUS_ISOLATED, /* cpu/isolated: the scheduler does not balance onto them */
 	/*
@@ -84,7 +84,7 @@ enum np_cpu_set {
 	 * than NP_CPUS_ALLOWED when the process inherited a narrower affinity mask.
 	 */
 	NP_CPUS_CPUSET,
-	NP_CPUS_USABLE,	      /* allowed and not isolated: what a ranking chooses from */
+	NP_CPUS_USABLE,       /* allowed and not isolated: what a ranking chooses from */
 	NP_CPUS_WITHOUT_NODE, /* online, in no node's list */
 	NP_CPU_SET_COUNT
 };
@@ -105,7 +105,7 @@ enum np_node_set {
 };
 
 const struct np_bitmap *np_topology_nodes(const struct np_topology *topology,
-					  enum np_node_set which);
+                                          enum np_node_set which);
 
 struct np_node {
 	unsigned node;
@@ -128,18 +128,18 @@ const struct np_node *np_topology_node(const struct np_topology *topology, unsig
  *   -ENODATA  the host publishes no distance for this pair
  */
 int np_topology_node_distance(const struct np_topology *topology, unsigned initiator,
-			      unsigned target, unsigned *ret_distance);
+                              unsigned target, unsigned *ret_distance);
 
 /* Nodes that hold @cpu, added to *ret; more than one on hosts with broken firmware. -ENOMEM. */
 int np_topology_nodes_of_cpus(const struct np_topology *topology, const struct np_bitmap *cpus,
-			      struct np_bitmap *ret);
+                              struct np_bitmap *ret);
 
 enum np_level { NP_LEVEL_PACKAGE, NP_LEVEL_L3, NP_LEVEL_CORE, NP_LEVEL_COUNT };
 
 /* CPUs that share a package, an L3 cache or a core. Read with NP_TOPOLOGY_GROUPS. */
 struct np_group {
 	bool has_id;
-	unsigned id;	       /* the kernel's or hwloc's OS index, unique for packages only */
+	unsigned id;           /* the kernel's or hwloc's OS index, unique for packages only */
 	uint64_t size_bytes;   /* of an L3; 0 = unknown */
 	struct np_bitmap cpus; /* online ones */
 };
@@ -147,11 +147,11 @@ struct np_group {
 /* Sorted by their lowest CPU. */
 size_t np_topology_group_count(const struct np_topology *topology, enum np_level level);
 const struct np_group *np_topology_group(const struct np_topology *topology, enum np_level level,
-					 size_t index);
+                                         size_t index);
 
 /* NULL when the host does not tell, or groups were not read. */
 const struct np_group *np_topology_group_of(const struct np_topology *topology, enum np_level level,
-					    unsigned cpu);
+                                            unsigned cpu);
 
 /* Devices: those of NP_TOPOLOGY_NICS, sorted by name, or those asked for, in their order. */
 size_t np_topology_device_count(const struct np_topology *topology);

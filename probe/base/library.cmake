@@ -34,11 +34,11 @@ function(np_library name)
 	set(DESCRIPTION ${arg_DESCRIPTION})
 	list(JOIN arg_REQUIRES " " REQUIRES)
 	list(JOIN arg_PUBLIC " " DEPENDENCIES)
-	configure_file(${PROJECT_SOURCE_DIR}/cmake/library.pc.in ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.pc @ONLY)
+	configure_file(${PROJECT_SOURCE_DIR}/probe/base/library.pc.in ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.pc @ONLY)
 	install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.pc
 		DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-	configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/config.cmake.in
+	configure_package_config_file(${PROJECT_SOURCE_DIR}/probe/base/config.cmake.in
 		${CMAKE_CURRENT_BINARY_DIR}/${name}-config.cmake
 		INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
 	write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/${name}-config-version.cmake
