@@ -5,7 +5,7 @@
 build_packages=(gcc libc6-dev cmake make pkg-config libhwloc-dev libjansson-dev libsmartcols-dev)
 
 # What the tests need besides: peers, emulator, kernel, checkers.
-test_packages=(libcmocka-dev bats numactl hwloc jq python3 python3-jsonschema bsdextrautils
+test_packages=(g++ libcmocka-dev bats numactl hwloc jq python3 python3-jsonschema bsdextrautils
 	clang clang-format clang-tidy libclang-rt-dev llvm shellcheck codespell mandoc man-db groff
 	qemu-system-x86 busybox-static cpio xz-utils bzip2 util-linux binutils file procps git)
 

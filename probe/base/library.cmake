@@ -32,6 +32,9 @@ function(np_library name)
 
 	set(NAME ${name})
 	set(DESCRIPTION ${arg_DESCRIPTION})
+	# Relative, so that "cmake --install --prefix" and a moved tree are found right.
+	file(RELATIVE_PATH PREFIX_FROM_PC
+		/${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 	list(JOIN arg_REQUIRES " " REQUIRES)
 	list(JOIN arg_PUBLIC " " DEPENDENCIES)
 	configure_file(${PROJECT_SOURCE_DIR}/probe/base/library.pc.in ${CMAKE_CURRENT_BINARY_DIR}/lib${name}.pc @ONLY)

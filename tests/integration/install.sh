@@ -1,0 +1,79 @@
+#!/bin/bash
+# Installs into a new folder and uses what is there as a stranger would: each header alone as C99 and
+# as C++, the libraries through pkg-config and through CMake, the programs; and compares the symbols
+# that are visible with the headers.
+#
+#   install.sh BUILD_DIR SOURCE_DIR [C compiler flags]
+set -euo pipefail
+build=$1
+source=$2
+flags=${3:-}
+failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+check() { # NAME COMMAND...
+	local name=$1
+	shift
+	if "$@" >"$dir/log" 2>&1; then
+		echo "ok $name"
+	else
+		echo "not ok $name"
+		sed 's/^/#   /' "$dir/log"
+		failed=1
+	fi
+}
+
+cmake --install "$build" --prefix "$dir/usr" >"$dir/log" 2>&1 || {
+	cat "$dir/log"
+	echo "not ok install"
+	exit 1
+}
+lib=$(dirname "$(find "$dir/usr" -name libnumarun.so)")
+export PKG_CONFIG_PATH=$lib/pkgconfig LD_LIBRARY_PATH=$lib
+
+while read -r header; do
+	name=${header#"$dir/usr/include/"}
+	printf '#include <%s>\nint use(void);\nint use(void) { return 0; }\n' "$name" >"$dir/one.c"
+	check "<$name> alone as C99" gcc -std=c99 -Wall -Wextra -Werror -pedantic -I"$dir/usr/include" -c "$dir/one.c" -o "$dir/one.o"
+	check "<$name> alone as C++" g++ -Wall -Wextra -Werror -I"$dir/usr/include" -x c++ -c "$dir/one.c" -o "$dir/one.o"
+done < <(find "$dir/usr/include" -name '*.h' | sort)
+
+# Every function that a header declares is exported, and nothing else is.
+for library in numaprobe numarun; do
+	nm -D --defined-only "$lib/lib$library.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort >"$dir/exported"
+	grep -hoE '\bn[pr]_[a-z0-9_]+\(' "$dir/usr/include/$library"/*.h | tr -d '(' | sort -u |
+		grep -vE '^np_bitmap_for_each$' >"$dir/named"
+	# Comments of one library's headers may speak of the other's functions.
+	prefix=np_
+	[ $library = numarun ] && prefix=nr_
+	grep "^$prefix" "$dir/named" | grep -vE '_$' >"$dir/declared"
+	check "lib$library exports what its headers declare" diff "$dir/declared" "$dir/exported"
+done
+
+# shellcheck disable=SC2046,SC2086 # words
+check "an example through pkg-config" gcc $flags "$source/examples/rank_nic.c" -o "$dir/rank_nic" $(pkg-config --cflags --libs libnumaprobe)
+mkdir "$dir/project"
+cp "$source/examples/rank_nic.c" "$dir/project/"
+cat >"$dir/project/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(stranger C)
+find_package(numarun REQUIRED)
+add_executable(rank_nic rank_nic.c)
+target_link_libraries(rank_nic numakit::numarun numakit::numaprobe)
+CMAKE
+check "an example through CMake: configure" cmake -S "$dir/project" -B "$dir/project/build" -DCMAKE_PREFIX_PATH="$dir/usr" -DCMAKE_C_FLAGS="$flags"
+check "an example through CMake: build" cmake --build "$dir/project/build"
+if [ -x "$dir/rank_nic" ]; then
+	nic=$("$dir/usr/bin/numaprobe" report --json | jq -r '[.devices[] | select(.nodes != null)][0].name // empty')
+	if [ -n "$nic" ]; then
+		check "the example ranks $nic as numaprobe does" test \
+			"$("$dir/rank_nic" "$nic" | sed 's/^tier [0-9]*: //')" = "$("$dir/usr/bin/numaprobe" rank "$nic" --cpus)"
+	fi
+fi
+check "the installed numarun runs" "$dir/usr/bin/numarun" -C "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')" -- true
+for file in bin/numaprobe bin/numarun share/man/man1/numaprobe.1 share/man/man1/numarun.1 \
+	share/bash-completion/completions/numaprobe share/bash-completion/completions/numarun; do
+	check "$file is installed" test -s "$dir/usr/$file"
+done
+exit $failed
