@@ -53,30 +53,35 @@ static int read_sets(hwloc_topology_t hwloc, struct np_topology *topology, struc
 	return 0;
 }
 
-/* The smallest cpuset first, then the lowest number: the order in which nodes claim their CPUs. */
-static int compare_claims(const void *a, const void *b)
+/* Takes away from @cpus what nodes with a smaller cpuset hold: theirs is the more exact claim. */
+static int yield_cpus(hwloc_obj_t *nodes, size_t count, hwloc_obj_t node, struct np_bitmap *cpus)
 {
-	hwloc_obj_t left = *(const hwloc_obj_t *)a;
-	hwloc_obj_t right = *(const hwloc_obj_t *)b;
-	int weight_left = hwloc_bitmap_weight(left->cpuset);
-	int weight_right = hwloc_bitmap_weight(right->cpuset);
+	int weight = hwloc_bitmap_weight(node->cpuset);
 
-	if (weight_left != weight_right)
-		return weight_left < weight_right ? -1 : 1;
-	return (left->os_index > right->os_index) - (left->os_index < right->os_index);
+	for (size_t i = 0; i < count; i++) {
+		struct np_bitmap claimed = { 0 };
+
+		if (hwloc_bitmap_weight(nodes[i]->cpuset) >= weight)
+			continue;
+		if (add_bitmap(&claimed, nodes[i]->cpuset) < 0) {
+			np_bitmap_release(&claimed);
+			return -ENOMEM;
+		}
+		np_bitmap_and_not(cpus, &claimed);
+		np_bitmap_release(&claimed);
+	}
+	return 0;
 }
 
 /*
- * Gives each CPU to one node. hwloc puts a node without CPUs (HBM, CXL, a GPU's memory) at the CPUs
- * it is near to, so its cpuset says "local to" and not "holds"; the kernel's word is not in the
- * export. The node with the smaller set and the lower number is the CPUs' own in all we know.
+ * hwloc puts a node without CPUs (HBM, CXL) at the CPUs that it is near to, so its cpuset says
+ * "local to" and not "holds"; the kernel's word is not in the export. A set that holds another
+ * node's gives way to it; of equal sets nobody can tell, and each node keeps its own.
  */
 static int read_node_cpus(hwloc_obj_t *nodes, size_t count, struct np_topology *topology)
 {
-	struct np_bitmap claimed = { 0 };
 	int rc = 0;
 
-	qsort(nodes, count, sizeof(*nodes), compare_claims);
 	for (size_t i = 0; i < count && rc == 0; i++) {
 		size_t row = np_topology_node_row(topology, nodes[i]->os_index);
 		struct np_node *node = &topology->node[row];
@@ -87,11 +92,9 @@ static int read_node_cpus(hwloc_obj_t *nodes, size_t count, struct np_topology *
 			rc = np_bitmap_add(&topology->nodes[NP_NODES_WITH_MEMORY], node->node);
 		if (rc == 0)
 			rc = add_bitmap(&node->cpus, nodes[i]->cpuset);
-		np_bitmap_and_not(&node->cpus, &claimed);
 		if (rc == 0)
-			rc = np_bitmap_or(&claimed, &node->cpus);
+			rc = yield_cpus(nodes, count, nodes[i], &node->cpus);
 	}
-	np_bitmap_release(&claimed);
 	return rc;
 }
 

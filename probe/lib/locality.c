@@ -74,7 +74,7 @@ struct local_view {
 	struct np_bitmap cpus;
 	struct np_bitmap nodes; /* that hold them */
 	bool is_told;           /* they are some CPUs, but not all */
-	bool is_inside_node;    /* they are a part of one node's CPUs */
+	bool is_inside_node;    /* they are a part of a node's CPUs */
 };
 
 static int view_local(const struct np_topology *topology, const struct np_bitmap *local_cpus,
@@ -89,12 +89,12 @@ static int view_local(const struct np_topology *topology, const struct np_bitmap
 		return -ENOMEM;
 
 	ret->is_told = !np_bitmap_is_empty(&ret->cpus) && !np_bitmap_is_subset(online, &ret->cpus);
-	if (np_bitmap_count(&ret->nodes) == 1) {
-		const struct np_node *node =
-			np_topology_node(topology, np_bitmap_next(&ret->nodes, 0));
+	ret->is_inside_node = !np_bitmap_is_empty(&ret->nodes);
+	np_bitmap_for_each (index, &ret->nodes) {
+		const struct np_node *node = np_topology_node(topology, index);
 
-		ret->is_inside_node = np_bitmap_is_subset(&ret->cpus, &node->cpus) &&
-		                      !np_bitmap_equal(&ret->cpus, &node->cpus);
+		ret->is_inside_node &= np_bitmap_is_subset(&ret->cpus, &node->cpus) &&
+		                       !np_bitmap_equal(&ret->cpus, &node->cpus);
 	}
 	return 0;
 }

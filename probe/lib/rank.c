@@ -146,6 +146,14 @@ static int take_cpus(const struct np_topology *topology, const struct np_localit
 	return 0;
 }
 
+/* Some hosts say of two nodes that they hold the same CPUs; the tier is then of both. */
+static bool shares_cpus(const struct np_topology *topology, const struct np_tier *tier,
+                        const struct place *place)
+{
+	return !place->is_homeless && !place->near_cache &&
+	       np_bitmap_intersects(&np_topology_node(topology, place->node)->cpus, &tier->cpus);
+}
+
 static int fill_tiers(const struct np_topology *topology, const struct np_locality *locality,
                       const struct place *places, size_t count, struct np_rank *ret)
 {
@@ -157,6 +165,9 @@ static int fill_tiers(const struct np_topology *topology, const struct np_locali
 
 	for (size_t i = 0; i < count && rc == 0; i++) {
 		rc = take_cpus(topology, locality, &places[i], &left, &cpus);
+		if (rc == 0 && np_bitmap_is_empty(&cpus) && current &&
+		    same_tier(current, &places[i]) && shares_cpus(topology, tier, &places[i]))
+			rc = np_bitmap_add(&tier->nodes, places[i].node);
 		if (rc < 0 || np_bitmap_is_empty(&cpus))
 			continue;
 		if (!current || !same_tier(current, &places[i]))

@@ -412,8 +412,9 @@ static int note_shared_cpus(struct np_topology *topology, struct np_error *err)
 			if (np_bitmap_intersects(&topology->node[i].cpus, &topology->node[j].cpus))
 				return np_topology_add_note(
 					topology, err,
-					"nodes %u and %u claim the same CPUs: the firmware's table is "
-					"broken, or memory was split by numa=fake",
+					"nodes %u and %u claim the same CPUs: one may be memory alone "
+					"(HBM, CXL) or split off by numa=fake, or the firmware's "
+					"table is broken",
 					topology->node[i].node, topology->node[j].node);
 	if (np_bitmap_is_empty(&topology->cpus[NP_CPUS_WITHOUT_NODE]))
 		return 0;
