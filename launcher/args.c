@@ -113,15 +113,15 @@ static int take_nodes(struct nr_args *args, const char *option, const char **tex
 static error_t parse_nodes(int key, const char *text, struct nr_args *args)
 {
 	static const struct {
-		int key;
 		const char *option;
+		int key;
 		enum nr_policy_mode mode;
 	} policies[] = {
-		{ 'm', "--membind", NR_POLICY_BIND },
-		{ 'i', "--interleave", NR_POLICY_INTERLEAVE },
-		{ 'w', "--weighted-interleave", NR_POLICY_WEIGHTED },
-		{ 'p', "--preferred", NR_POLICY_PREFERRED },
-		{ 'P', "--preferred-many", NR_POLICY_PREFERRED_MANY },
+		{ "--membind", 'm', NR_POLICY_BIND },
+		{ "--interleave", 'i', NR_POLICY_INTERLEAVE },
+		{ "--weighted-interleave", 'w', NR_POLICY_WEIGHTED },
+		{ "--preferred", 'p', NR_POLICY_PREFERRED },
+		{ "--preferred-many", 'P', NR_POLICY_PREFERRED_MANY },
 	};
 	int rc;
 
@@ -272,7 +272,7 @@ static int check(struct nr_args *args)
 int nr_args_parse(int argc, char **argv, struct nr_args *ret)
 {
 	*ret = (struct nr_args){ 0 };
-	if (np_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret, &ret->err) < 0)
+	if (np_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, ret, &ret->err) < 0)
 		return -EINVAL;
 	if (ret->near)
 		ret->cpu_choice = NR_CPUS_NEAR;

@@ -203,7 +203,7 @@ int np_cmd_rank(struct np_common *common, int argc, char **argv)
 	struct np_topology *topology;
 	int status;
 
-	if (np_cli_parse(&argp, argc, argv, 0, NULL, &args, &common->err) < 0 || check(&args) < 0)
+	if (np_cli_parse(&argp, argc, argv, 0, &args, &common->err) < 0 || check(&args) < 0)
 		return np_cmd_fail(&common->err, NP_EXIT_USAGE);
 
 	source.root = common->root;

@@ -381,7 +381,7 @@ int np_cmd_report(struct np_common *common, int argc, char **argv)
 	struct np_rank *ranks = NULL;
 	int status;
 
-	if (np_cli_parse(&argp, argc, argv, 0, NULL, common, &common->err) < 0 ||
+	if (np_cli_parse(&argp, argc, argv, 0, common, &common->err) < 0 ||
 	    np_common_check(common) < 0)
 		return np_cmd_fail(&common->err, NP_EXIT_USAGE);
 

@@ -22,7 +22,7 @@ static const struct command {
 
 struct main_args {
 	struct np_common common;
-	bool has_command;
+	int command; /* its place in argv; 0 = none */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -36,11 +36,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		/* The command; what follows it is the command's to parse. */
-		args->has_command = true;
-		state->next--;
+		args->command = state->next - 1;
 		return EBUSY;
 	case ARGP_KEY_ERROR:
-		if (!args->has_command)
+		if (!args->command)
 			np_cli_bad_option(state, &args->common.err);
 		return 0;
 	default:
@@ -78,12 +77,11 @@ int main(int argc, char **argv)
 {
 	char *default_command[] = { "report", NULL };
 	struct main_args args = { 0 };
-	int next = 1;
-	int rc = np_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &next, &args, &args.common.err);
+	int rc = np_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &args, &args.common.err);
 
-	if (args.has_command) {
+	if (args.command) {
 		args.common.err = (struct np_error){ 0 };
-		return run_command(&args.common, argc - next, argv + next);
+		return run_command(&args.common, argc - args.command, argv + args.command);
 	}
 	if (rc < 0)
 		return np_cmd_fail(&args.common.err, NP_EXIT_USAGE);

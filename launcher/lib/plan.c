@@ -141,19 +141,17 @@ static int take_cores(const struct np_topology *topology, const struct np_tier *
 	return rc;
 }
 
+/* Begins a pick in the room made by plan_near(). */
 static struct nr_pick *add_pick(struct nr_plan *plan, const struct np_tier *tier)
 {
-	struct nr_pick *grown = realloc(plan->picks, (plan->pick_count + 1) * sizeof(*plan->picks));
+	struct nr_pick *pick = &plan->picks[plan->pick_count++];
 
-	if (!grown)
-		return NULL;
-	plan->picks = grown;
-	grown[plan->pick_count] = (struct nr_pick){
+	*pick = (struct nr_pick){
 		.tier = tier->tier,
 		.has_distance = tier->has_distance,
 		.distance = tier->distance,
 	};
-	return &grown[plan->pick_count++];
+	return pick;
 }
 
 static int refuse_spill(const struct nr_plan *plan, const struct nr_pick *pick,
@@ -177,7 +175,7 @@ static int take_tiers(const struct np_topology *topology, const struct nr_reques
 	for (size_t i = first; i < rank->tier_count; i++) {
 		struct nr_pick *pick = add_pick(plan, &rank->tiers[i]);
 
-		if (!pick || take_cores(topology, &rank->tiers[i], left, request->smt, pick) < 0 ||
+		if (take_cores(topology, &rank->tiers[i], left, request->smt, pick) < 0 ||
 		    np_bitmap_or(&plan->cpus, &pick->cpus) < 0)
 			return no_memory(err);
 		if (request->count == 0 || pick->core_count == left)
@@ -248,6 +246,12 @@ static int plan_near(const struct np_topology *topology, const struct nr_request
 
 	plan->near = device;
 	plan->wanted_count = request->count;
+	if (rc == -ENODATA)
+		return np_error_set(
+			err, ENODATA,
+			"%s: its NUMA node is unknown, the firmware tells none: name it "
+			"with --near-node NODE",
+			device->name);
 	if (rc < 0)
 		return np_error_wrap(err, rc, "%s", device->name);
 	if (rank.tier_count == 0)
@@ -257,6 +261,9 @@ static int plan_near(const struct np_topology *topology, const struct nr_request
 		                  request->tier, rank.tier_count);
 	else
 		rc = check_local(topology, &rank, request, plan, err);
+	plan->picks = calloc(rank.tier_count + 1, sizeof(*plan->picks));
+	if (rc == 0 && !plan->picks)
+		rc = no_memory(err);
 	if (rc == 0)
 		rc = take_tiers(topology, request, &rank, first, plan, err);
 	if (rc == 0 && warn_spill(plan) < 0)

@@ -46,8 +46,8 @@ static error_t parse_help(int key, char *arg, struct argp_state *state)
 	}
 }
 
-int np_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, int *ret_next,
-                 void *input, struct np_error *err)
+int np_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input,
+                 struct np_error *err)
 {
 	const struct argp_child children[] = { { argp, 0, NULL, 0 }, { 0 } };
 	const struct argp with_help = {
@@ -55,7 +55,7 @@ int np_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
 		.parser = parse_help,
 		.children = children,
 	};
-	int code = argp_parse(&with_help, argc, argv, flags | ARGP_NO_ERRS | ARGP_NO_HELP, ret_next,
+	int code = argp_parse(&with_help, argc, argv, flags | ARGP_NO_ERRS | ARGP_NO_HELP, NULL,
 	                      input);
 
 	if (code == 0)

@@ -22,8 +22,8 @@ enum np_exit {
  *
  *   -EINVAL  a wrong command line
  */
-int np_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, int *ret_next,
-                 void *input, struct np_error *err);
+int np_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input,
+                 struct np_error *err);
 
 /* Names the option that getopt refused, unless err already holds the reason. */
 void np_cli_bad_option(const struct argp_state *state, struct np_error *err);

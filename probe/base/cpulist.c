@@ -49,7 +49,7 @@ int np_cpulist_parse(const char *text, struct np_bitmap *ret, struct np_error *e
 		return 0;
 
 	for (;;) {
-		unsigned first;
+		unsigned first = 0;
 		unsigned last;
 		const char *why = read_number(&pos, &first);
 

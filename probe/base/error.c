@@ -5,6 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef __clang_analyzer__
+#undef np_error_set
+#undef np_error_sys
+#endif
+
 /* A text that was cut must not look whole. */
 static void mark_cut(struct np_error *err, int wanted)
 {
@@ -12,7 +17,7 @@ static void mark_cut(struct np_error *err, int wanted)
 		memcpy(err->text + sizeof(err->text) - 4, "...", 4);
 }
 
-static int set_text(struct np_error *err, int code, const char *fmt, va_list args)
+static int NP_PRINTF(3, 0) set_text(struct np_error *err, int code, const char *fmt, va_list args)
 {
 	int wanted;
 

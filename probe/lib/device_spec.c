@@ -31,9 +31,10 @@ int np_device_not_found(const char *name, const char *candidates, struct np_erro
 {
 	char quoted[QUOTE_SIZE];
 
-	return np_error_set(err, ENOENT, "no network interface '%s'; there %s%s",
-	                    np_error_quote(name, quoted, sizeof(quoted)),
-	                    *candidates ? "are: " : "are none", candidates);
+	np_error_set(err, ENOENT, "no network interface '%s'; there %s%s",
+	             np_error_quote(name, quoted, sizeof(quoted)),
+	             *candidates ? "are: " : "are none", candidates);
+	return -ENOENT;
 }
 
 void np_device_spec_release(struct np_device_spec *spec)
@@ -146,7 +147,7 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr_storage
 static int parse_ip(const char *text, const char *host, struct np_device_spec *ret,
                     struct np_error *err)
 {
-	struct sockaddr_storage source;
+	struct sockaddr_storage source = { 0 };
 	struct ifaddrs *interfaces;
 	int rc = -ENOENT;
 

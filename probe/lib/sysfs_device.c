@@ -130,8 +130,10 @@ static int climb(const struct np_sysroot *root, const char *folder, struct np_de
                  struct np_locality_sources *sources, struct np_error *err)
 {
 	char *path = strdup(folder);
-	int rc = path ? 0 : no_memory(err);
+	int rc = 0;
 
+	if (!path)
+		return no_memory(err);
 	while (rc == 0 && strncmp(path, DEVICES_DIR, strlen(DEVICES_DIR)) == 0) {
 		char *slash = strrchr(path, '/');
 
@@ -256,12 +258,15 @@ int np_sysfs_read_device(const struct np_sysroot *root, const char *text, bool v
 	else if (rc == -ENOENT)
 		rc = np_error_set(err, ENOENT, "no device '%s': %s/%s/%s does not exist", text,
 		                  root->path, spec.dir, spec.entry);
-	if (rc == 0 && !virtual_too && is_virtual(folder))
+	if (rc < 0)
+		goto out;
+	if (!virtual_too && is_virtual(folder))
 		rc = np_error_set(err, ENODEV,
 		                  "device '%s' is virtual (%s/%s): no hardware, so near to nothing",
 		                  text, root->path, folder);
-	if (rc == 0)
+	else
 		rc = read_folder(root, folder, spec.kind, spec.name, topology, err);
+out:
 	free(folder);
 	np_device_spec_release(&spec);
 	return rc;

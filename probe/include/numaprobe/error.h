@@ -42,6 +42,12 @@ int np_error_wrap(struct np_error *err, int rc, const char *fmt, ...) NP_PRINTF(
  */
 const char *np_error_quote(const char *text, char *buf, unsigned size);
 
+#ifdef __clang_analyzer__
+/* Says to the analyzer what the comments above say to people: the result is negative. */
+#define np_error_set(...) (np_error_set(__VA_ARGS__), -1)
+#define np_error_sys(...) (np_error_sys(__VA_ARGS__), -1)
+#endif
+
 #ifdef __cplusplus
 }
 #endif
