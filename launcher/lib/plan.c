@@ -177,7 +177,8 @@ static int take_tiers(const struct np_topology *topology, const struct nr_reques
 
 		if (take_cores(topology, &rank->tiers[i], left, request->smt, pick) < 0 ||
 		    np_bitmap_or(&plan->cpus, &pick->cpus) < 0)
-			return no_memory(err);
+			/* The picks are the plan's, which its maker ends. */
+			return no_memory(err); // NOLINT(clang-analyzer-unix.Malloc)
 		if (request->count == 0 || pick->core_count == left)
 			return 0;
 		if (request->strict)

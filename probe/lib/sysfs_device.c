@@ -223,7 +223,7 @@ int np_sysfs_read_nics(const struct np_sysroot *root, struct np_topology *topolo
 }
 
 /* Says that an interface is not there, and which could have been meant. */
-static int nic_not_found(const struct np_sysroot *root, const char *name, struct np_error *err)
+static void nic_not_found(const struct np_sysroot *root, const char *name, struct np_error *err)
 {
 	char candidates[256] = "";
 	size_t used = 0;
@@ -240,7 +240,7 @@ static int nic_not_found(const struct np_sysroot *root, const char *name, struct
 	}
 	if (count >= 0)
 		free(names);
-	return np_device_not_found(name, candidates, err);
+	np_device_not_found(name, candidates, err);
 }
 
 int np_sysfs_read_device(const struct np_sysroot *root, const char *text, bool virtual_too,
@@ -254,10 +254,10 @@ int np_sysfs_read_device(const struct np_sysroot *root, const char *text, bool v
 		return rc;
 	rc = resolve(root, spec.dir, spec.entry, &folder, err);
 	if (rc == -ENOENT && spec.kind == NP_DEVICE_NET)
-		rc = nic_not_found(root, spec.name, err);
+		nic_not_found(root, spec.name, err);
 	else if (rc == -ENOENT)
-		rc = np_error_set(err, ENOENT, "no device '%s': %s/%s/%s does not exist", text,
-		                  root->path, spec.dir, spec.entry);
+		np_error_set(err, ENOENT, "no device '%s': %s/%s/%s does not exist", text,
+		             root->path, spec.dir, spec.entry);
 	if (rc < 0)
 		goto out;
 	if (!virtual_too && is_virtual(folder))
