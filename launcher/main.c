@@ -26,7 +26,7 @@ static int written(int rc)
 	struct np_error err = { 0 };
 
 	if (rc == 0 && fflush(stdout) == EOF)
-		rc = -EIO;
+		rc = -errno;
 	if (rc == 0)
 		return 0;
 	np_error_sys(&err, -rc, "standard output");

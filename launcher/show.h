@@ -15,7 +15,7 @@ void nr_show_plan(const struct nr_plan *plan, FILE *out);
 /* What the kernel said after it was applied, one line. */
 void nr_show_applied(const struct nr_applied *applied, FILE *out);
 
-/* The document numakit/plan/1; @command may be NULL. -ENOMEM, or -EIO when it cannot be written. */
+/* The document numakit/plan/1; @command may be NULL. -ENOMEM, or of write(2). */
 int nr_show_plan_json(const struct nr_plan *plan, char *const command[], FILE *out);
 
 /* In numactl --show's form, for scripts that read it. -errno when the kernel does not tell. */

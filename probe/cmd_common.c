@@ -53,7 +53,7 @@ int np_cmd_written(int rc)
 	struct np_error err = { 0 };
 
 	if (rc == 0 && fflush(stdout) == EOF)
-		rc = -EIO;
+		rc = -errno;
 	if (rc == 0)
 		return NP_EXIT_OK;
 	np_error_sys(&err, -rc, "standard output");

@@ -38,9 +38,10 @@ int np_json_write(json_t *document, FILE *out)
 
 	if (!document)
 		return -ENOMEM;
+	errno = 0;
 	if (json_dumpf(document, out, JSON_INDENT(2)) < 0 || fputc('\n', out) == EOF ||
 	    fflush(out) == EOF)
-		rc = -EIO;
+		rc = errno ? -errno : -EIO;
 	json_decref(document);
 	return rc;
 }

@@ -27,7 +27,7 @@ json_t *np_json_text(const char *text);
  * document is memory that ran out.
  *
  *   -ENOMEM
- *   -EIO     it could not be written (the disk is full, the pipe closed)
+ *   other    of write(2): the disk is full, the pipe closed
  */
 int np_json_write(json_t *document, FILE *out);
 

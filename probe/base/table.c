@@ -75,7 +75,7 @@ int np_table_print(struct np_table *table, FILE *out)
 		return -ENOMEM;
 	if (scols_print_table_to_string(table->table, &text) < 0)
 		return -ENOMEM;
-	rc = fputs(text, out) == EOF || fputc('\n', out) == EOF ? -EIO : 0;
+	rc = fputs(text, out) == EOF || fputc('\n', out) == EOF ? -errno : 0;
 	free(text);
 	return rc;
 }

@@ -32,7 +32,7 @@ void np_table_set(struct np_table *table, size_t column, const char *fmt, ...)
 
 /*
  *   -ENOMEM  now, or in any of the calls before
- *   -EIO     it could not be written
+ *   other    of write(2)
  */
 int np_table_print(struct np_table *table, FILE *out);
 

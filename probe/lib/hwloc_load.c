@@ -382,7 +382,7 @@ static int explain_xml(const char *path, struct np_error *err)
 	return np_error_set(
 		err, EINVAL, "%s: %s", path,
 		len == 0 ? "an empty file, not a topology exported by hwloc"
-			 : "not a topology exported by hwloc (lstopo file.xml makes one)");
+			 : "not a whole topology exported by hwloc (lstopo file.xml makes one)");
 }
 
 static int load_xml(const char *path, hwloc_topology_t *ret, struct np_error *err)

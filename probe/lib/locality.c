@@ -5,7 +5,10 @@
 #include "topology_data.h"
 
 #include <errno.h>
+#include <numaprobe/cpulist.h>
 #include <stdlib.h>
+
+enum { BRIEF_SIZE = 96 };
 
 const char *np_evidence_name(enum np_evidence evidence)
 {
@@ -48,9 +51,12 @@ int np_locality_override(const struct np_topology *topology, unsigned node,
                          struct np_locality *locality, struct np_error *err)
 {
 	struct np_bitmap nodes = { 0 };
+	char list[BRIEF_SIZE];
 
 	if (!np_topology_node(topology, node))
-		return np_error_set(err, ERANGE, "node %u: not online", node);
+		return np_error_set(err, ERANGE, "node %u does not exist; there are %s", node,
+		                    np_cpulist_brief(np_topology_nodes(topology, NP_NODES_ONLINE),
+		                                     list, sizeof(list)));
 	if (np_bitmap_add(&nodes, node) < 0)
 		return np_error_sys(err, ENOMEM, "node %u", node);
 
