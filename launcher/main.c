@@ -33,12 +33,21 @@ static int written(int rc)
 	return fail(&err, NR_EXIT_FAILED);
 }
 
-/* -N took what the cpuset left of the node: the plan follows the kernel, and the user is told. */
+/*
+ * Where the kernel lawfully kept less (of -N what the cpuset leaves of the node, of --near the
+ * inherited memory policy), the plan follows it, and the user is told.
+ */
 static int follow_kernel(struct nr_plan *plan, const struct nr_applied *applied)
 {
 	char kept[128];
 	char planned[128];
 
+	if (plan->policy_is_implied && applied->policy.mode == NR_POLICY_KEEP) {
+		fputs("numarun: a seccomp filter refuses memory policies, as containers have it: "
+		      "the inherited one stays\n",
+		      stderr);
+		plan->policy.mode = NR_POLICY_KEEP;
+	}
 	if (!plan->binds_cpus || np_bitmap_equal(&applied->cpus, &plan->cpus))
 		return 0;
 	fprintf(stderr,

@@ -73,17 +73,13 @@ static int apply_cpus(const struct nr_plan *plan, struct np_bitmap *ret, struct 
 		np_cpulist_brief(ret, kept, sizeof(kept)));
 }
 
-static int apply_policy(const struct nr_policy *policy, struct nr_policy *ret, struct np_error *err)
+static int verify_policy(const struct nr_policy *policy, struct nr_policy *ret,
+                         struct np_error *err)
 {
 	char *wanted;
 	char *kept;
-	int rc = nr_policy_set(policy, err);
+	int rc = nr_policy_get(ret, err);
 
-	/* Without a policy of ours the inherited one is only for show: a filter may refuse that. */
-	if (policy->mode == NR_POLICY_KEEP)
-		return 0;
-	if (rc == 0)
-		rc = nr_policy_get(ret, err);
 	if (rc < 0 || (ret->mode == policy->mode && ret->balancing == policy->balancing &&
 	               np_bitmap_equal(&ret->nodes, &policy->nodes)))
 		return rc;
@@ -96,6 +92,23 @@ static int apply_policy(const struct nr_policy *policy, struct nr_policy *ret, s
 	return -EXDEV;
 }
 
+/* *ret stays KEEP where no policy was set: reading the inherited one may be refused too. */
+static int apply_policy(const struct nr_plan *plan, struct nr_policy *ret, struct np_error *err)
+{
+	struct np_error why = { 0 };
+	int rc = nr_policy_set(&plan->policy, &why);
+
+	if (plan->policy.mode == NR_POLICY_KEEP)
+		return 0;
+	if ((rc == -EPERM || rc == -ENOSYS) && plan->policy_is_implied)
+		return 0;
+	if (rc == 0)
+		return verify_policy(&plan->policy, ret, err);
+	if (err)
+		*err = why;
+	return rc;
+}
+
 int nr_apply(const struct nr_plan *plan, struct nr_applied *ret, struct np_error *err)
 {
 	struct nr_applied applied = { 0 };
@@ -105,7 +118,7 @@ int nr_apply(const struct nr_plan *plan, struct nr_applied *ret, struct np_error
 	if (rc == 0)
 		rc = apply_cpus(plan, &applied.cpus, err);
 	if (rc == 0)
-		rc = apply_policy(&plan->policy, &applied.policy, err);
+		rc = apply_policy(plan, &applied.policy, err);
 	if (rc < 0) {
 		if (plan->binds_cpus)
 			nr_affinity_set(&before, NULL);

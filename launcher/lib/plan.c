@@ -381,8 +381,10 @@ static int plan_memory(const struct np_topology *topology, const struct nr_reque
 	plan->policy.mode = request->policy.mode;
 	plan->policy.balancing = request->policy.balancing;
 	/* Near means memory too; an inherited policy could say otherwise. */
-	if (request->cpu_choice == NR_CPUS_NEAR && request->policy.mode == NR_POLICY_KEEP)
+	if (request->cpu_choice == NR_CPUS_NEAR && request->policy.mode == NR_POLICY_KEEP) {
 		plan->policy.mode = NR_POLICY_LOCAL;
+		plan->policy_is_implied = !request->strict;
+	}
 	if (np_bitmap_copy(&plan->policy.nodes, &request->policy.nodes) < 0)
 		return no_memory(err);
 	return 0;

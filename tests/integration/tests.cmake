@@ -6,3 +6,9 @@ np_set_up_test(integration.numactl_table integration 120)
 add_test(NAME integration.install
 	COMMAND ${CMAKE_CURRENT_LIST_DIR}/install.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} "${CMAKE_C_FLAGS}")
 np_set_up_test(integration.install integration 300)
+
+add_executable(deny_mempolicy ${CMAKE_CURRENT_LIST_DIR}/deny_mempolicy.c)
+target_link_libraries(deny_mempolicy PRIVATE np_build)
+add_test(NAME integration.seccomp
+	COMMAND ${CMAKE_CURRENT_LIST_DIR}/seccomp.sh $<TARGET_FILE:deny_mempolicy>)
+np_set_up_test(integration.seccomp integration 60)

@@ -58,6 +58,11 @@ struct nr_plan {
 	struct np_bitmap cpus;  /* to bind to; with binds_cpus false those inherited */
 	struct np_bitmap nodes; /* of these CPUs */
 	struct nr_policy policy;
+	/*
+	 * Nobody asked for the policy, it goes with NEAR: where a filter refuses to set it, as in
+	 * most containers, the inherited one stays.
+	 */
+	bool policy_is_implied;
 	bool has_far_distance;
 	unsigned far_distance; /* from the CPUs' nodes to the far node */
 
