@@ -198,7 +198,7 @@ static void print_place(void)
 static char *touch(const struct args *args, size_t page_bytes)
 {
 	char *region = mmap(NULL, args->touch_bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (region == MAP_FAILED)
 		fail("mmap");
@@ -278,7 +278,7 @@ static size_t parse_mebibytes(const char *text)
 	if (errno || *text < '0' || *text > '9' || *end != '\0' || value == 0 ||
 	    value > SIZE_MAX >> 20) {
 		fprintf(stderr, "where: --touch: '%s' is not a number of mebibytes above 0\n",
-			text);
+		        text);
 		exit(2);
 	}
 	return (size_t)value << 20;
