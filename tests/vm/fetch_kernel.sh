@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# fetch_kernel.sh DIR: puts Debian's 6.12 cloud kernel into DIR, for run_guest.sh.
+#
+# The package is downloaded and unpacked, never installed, so no root is needed. DIR then holds
+#   vmlinuz       the kernel
+#   modules/*.ko  what the guests may load, decompressed
+#   version       the package they came from; written last, so it says that the rest is whole
+# A second call for the same kernel returns at once.
+set -euo pipefail
+
+readonly META=linux-image-6.12-cloud-amd64
+
+# What the guests' network cards need; a module after those it needs itself.
+readonly MODULES=(net/core/failover drivers/net/net_failover drivers/net/virtio_net)
+
+fail() {
+	echo "fetch_kernel.sh: $*" >&2
+	exit 1
+}
+
+# Prints the package that holds the kernel: the metapackage depends on it by its full version.
+resolve() {
+	apt-cache show --no-all-versions "$META" 2>/dev/null |
+		sed -n 's/^Depends: *\(linux-image-[^ ,]*\).*/\1/p'
+}
+
+download() { # PACKAGE DIRECTORY
+	local sandbox=()
+
+	# apt drops root for the download and then could not write here.
+	[ "$(id -u)" -ne 0 ] || sandbox=(-o APT::Sandbox::User=root)
+	(cd "$2" && apt-get "${sandbox[@]}" -qq download "$1") >"$2/apt.log" 2>&1 ||
+		fail "apt-get download $1: $(tail -n 1 "$2/apt.log")" \
+			"(are the package lists old? run apt-get update)"
+}
+
+# Takes what the guests need out of the unpacked package FROM, into TO.
+keep() { # FROM TO
+	local release module
+
+	release=$(basename "$1"/lib/modules/*)
+	mkdir "$2/modules"
+	mv "$1/boot/vmlinuz-$release" "$2/vmlinuz"
+	for module in "${MODULES[@]}"; do
+		xz -dc "$1/lib/modules/$release/kernel/$module.ko.xz" \
+			>"$2/modules/$(basename "$module").ko" ||
+			fail "$release has no module $module"
+	done
+}
+
+[ $# -eq 1 ] || fail "usage: fetch_kernel.sh DIR"
+readonly dir=$1
+readonly wanted="$META ${MODULES[*]}"
+
+mkdir -p "$dir" || exit 1
+exec 9>"$dir/.lock"
+flock 9 # builds that share a cache fetch once
+
+if [ -e "$dir/version" ] && [ "$(sed -n 2p "$dir/version")" = "$wanted" ]; then
+	exit 0
+fi
+
+for tool in apt-get apt-cache dpkg xz; do
+	command -v "$tool" >/dev/null ||
+		fail "$tool: not found (the kernel comes from a Debian package)"
+done
+
+package=$(resolve)
+[ -n "$package" ] ||
+	fail "apt knows no $META (Debian 12 with its security archive has it; run apt-get update)"
+
+work=$(mktemp -d "$dir/fetch.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/new"
+
+download "$package" "$work"
+dpkg -x "$work"/*.deb "$work/unpacked" || fail "$package: dpkg could not unpack it"
+keep "$work/unpacked" "$work/new"
+
+rm -rf "$dir/version" "$dir/modules" "$dir/vmlinuz"
+mv "$work/new"/* "$dir"
+printf '%s\n%s\n' "$package" "$wanted" >"$dir/version"
