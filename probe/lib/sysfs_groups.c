@@ -50,25 +50,28 @@ static int check_holds(const struct np_sysroot *root, const char *path, unsigned
 	                    cpu);
 }
 
-/* The CPUs that share with @cpu, from the first file that exists; @cpu alone when none does. */
+/*
+ * The CPUs that share with @cpu, from the first file that exists; *ret_told is false when none
+ * does, and @ret then holds @cpu alone.
+ */
 static int read_sharers(const struct np_sysroot *root, const struct group_files *files,
-                        unsigned cpu, struct np_bitmap *ret, struct np_error *err)
+                        unsigned cpu, struct np_bitmap *ret, bool *ret_told, struct np_error *err)
 {
 	struct np_error why = { 0 };
 	char path[PATH_SIZE];
-	int rc;
+	int rc = -ENOENT;
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 2 && rc == -ENOENT; i++) {
 		snprintf(path, sizeof(path), CPU_PATH "%s", cpu, files->lists[i]);
 		rc = np_sysroot_read_list(root, path, ret, &why);
-		if (!is_absent(&rc))
-			goto out;
 	}
-	snprintf(path, sizeof(path), CPU_PATH "%s", cpu, files->mask);
-	rc = np_sysroot_read_mask(root, path, ret, &why);
-	if (is_absent(&rc))
+	if (rc == -ENOENT) {
+		snprintf(path, sizeof(path), CPU_PATH "%s", cpu, files->mask);
+		rc = np_sysroot_read_mask(root, path, ret, &why);
+	}
+	*ret_told = rc != -ENOENT;
+	if (rc == -ENOENT)
 		return np_bitmap_add(ret, cpu);
-out:
 	if (rc < 0 && err)
 		*err = why;
 	return rc < 0 ? rc : check_holds(root, path, cpu, ret, err);
@@ -95,20 +98,43 @@ static int read_id(const struct np_sysroot *root, const char *file, unsigned cpu
 	return 0;
 }
 
+/* Where no list tells a package's CPUs, those with its id are they. */
+static int gather_by_id(const struct np_sysroot *root, const char *id_file, struct np_group *group,
+                        const struct np_topology *topology, struct np_error *err)
+{
+	np_bitmap_for_each (cpu, &topology->cpus[NP_CPUS_ONLINE]) {
+		struct np_group other = { 0 };
+		int rc = read_id(root, id_file, cpu, &other, err);
+
+		if (rc == 0 && other.has_id && other.id == group->id)
+			rc = np_bitmap_add(&group->cpus, cpu);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
 static int add_shared(const struct np_sysroot *root, enum np_level level, unsigned cpu,
                       struct np_topology *topology, struct np_error *err)
 {
 	bool is_package = level == NP_LEVEL_PACKAGE;
+	const char *id_file = is_package ? "topology/physical_package_id" : "topology/core_id";
 	struct np_group group = { 0 };
+	bool told;
 	int rc;
 
 	if (np_topology_group_of(topology, level, cpu))
 		return 0;
-	rc = read_sharers(root, is_package ? &package_files : &core_files, cpu, &group.cpus, err);
+	rc = read_sharers(root, is_package ? &package_files : &core_files, cpu, &group.cpus, &told,
+	                  err);
 	if (rc == 0)
-		rc = read_id(root, is_package ? "topology/physical_package_id" : "topology/core_id",
-		             cpu, &group, err);
-	if (rc == 0)
+		rc = read_id(root, id_file, cpu, &group, err);
+	/* A core's id repeats in each package, so it gathers nothing. */
+	if (rc == 0 && !told && is_package && group.has_id)
+		rc = gather_by_id(root, id_file, &group, topology, err);
+	/* A package that neither a list nor an id tells is not known, rather than one of its own.
+	 */
+	if (rc == 0 && (told || !is_package || group.has_id))
 		rc = np_topology_add_group(topology, level, &group, err);
 	np_bitmap_release(&group.cpus);
 	return rc;

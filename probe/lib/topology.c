@@ -369,8 +369,9 @@ static int note_asymmetry(struct np_topology *topology, const struct oddities *o
 
 	return np_topology_add_note(
 		topology, err,
-		"distances are asymmetric for %zu pairs of nodes, the first: %u to %u is %u, back is %u",
-		odd->asymmetric_count, topology->node[row].node, topology->node[column].node,
+		"distances are asymmetric for %zu pair%s of nodes, the first: %u to %u is %u, back is %u",
+		odd->asymmetric_count, odd->asymmetric_count == 1 ? "" : "s",
+		topology->node[row].node, topology->node[column].node,
 		topology->distance[row * count + column], topology->distance[column * count + row]);
 }
 
