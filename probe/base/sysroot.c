@@ -183,6 +183,25 @@ int np_sysroot_read(const struct np_sysroot *root, const char *path, char **ret,
 	return len;
 }
 
+/* Turns the absence of a file into 0; any other failure is handed on with its reason. */
+static int allow_absence(int rc, const struct np_error *why, struct np_error *err)
+{
+	if (rc == -ENOENT || rc == -ENOTDIR)
+		return 0;
+	if (rc < 0 && err)
+		*err = *why;
+	return rc;
+}
+
+int np_sysroot_read_optional(const struct np_sysroot *root, const char *path, char **ret,
+                             struct np_error *err)
+{
+	struct np_error why = { 0 };
+
+	*ret = NULL;
+	return allow_absence(np_sysroot_read(root, path, ret, &why), &why, err);
+}
+
 int np_sysroot_read_long(const struct np_sysroot *root, const char *path, long min, long max,
                          long *ret, struct np_error *err)
 {
@@ -240,6 +259,16 @@ int np_sysroot_read_list(const struct np_sysroot *root, const char *path, struct
                          struct np_error *err)
 {
 	return read_set(root, path, np_cpulist_parse, ret, err);
+}
+
+int np_sysroot_read_list_optional(const struct np_sysroot *root, const char *path,
+                                  struct np_bitmap *ret, bool *ret_found, struct np_error *err)
+{
+	struct np_error why = { 0 };
+	int rc = np_sysroot_read_list(root, path, ret, &why);
+
+	*ret_found = rc == 0;
+	return allow_absence(rc, &why, err);
 }
 
 int np_sysroot_read_mask(const struct np_sysroot *root, const char *path, struct np_bitmap *ret,

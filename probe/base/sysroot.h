@@ -45,6 +45,10 @@ bool np_sysroot_has(const struct np_sysroot *root, const char *path);
 int np_sysroot_read(const struct np_sysroot *root, const char *path, char **ret,
                     struct np_error *err);
 
+/* The same where absence is an answer: 0 with *ret NULL when there is no such file. */
+int np_sysroot_read_optional(const struct np_sysroot *root, const char *path, char **ret,
+                             struct np_error *err);
+
 /* One number in min..max, or -EINVAL with the text that was found; *ret is untouched on failure. */
 int np_sysroot_read_long(const struct np_sysroot *root, const char *path, long min, long max,
                          long *ret, struct np_error *err);
@@ -53,6 +57,10 @@ int np_sysroot_read_long(const struct np_sysroot *root, const char *path, long m
  */
 int np_sysroot_read_list(const struct np_sysroot *root, const char *path, struct np_bitmap *ret,
                          struct np_error *err);
+
+/* The same where absence is an answer: 0 with *ret_found false when there is no such file. */
+int np_sysroot_read_list_optional(const struct np_sysroot *root, const char *path,
+                                  struct np_bitmap *ret, bool *ret_found, struct np_error *err);
 
 /* A CPU mask (cpumap), added to *ret. */
 int np_sysroot_read_mask(const struct np_sysroot *root, const char *path, struct np_bitmap *ret,

@@ -10,43 +10,6 @@
 
 enum { BRIEF_SIZE = 96 };
 
-const char *np_evidence_name(enum np_evidence evidence)
-{
-	static const char *const names[] = {
-		[NP_EVIDENCE_OVERRIDE] = "override",     [NP_EVIDENCE_CACHE] = "cache",
-		[NP_EVIDENCE_NUMA_NODE] = "numa_node",   [NP_EVIDENCE_SINGLE_NODE] = "single_node",
-		[NP_EVIDENCE_LOCAL_CPUS] = "local_cpus", [NP_EVIDENCE_UNKNOWN] = "unknown",
-	};
-
-	return names[evidence];
-}
-
-const char *np_device_kind_name(enum np_device_kind kind)
-{
-	static const char *const names[] = {
-		[NP_DEVICE_NET] = "net",
-		[NP_DEVICE_BLOCK] = "block",
-		[NP_DEVICE_PCI] = "pci",
-	};
-
-	return names[kind];
-}
-
-void np_locality_release(struct np_locality *locality)
-{
-	np_bitmap_release(&locality->nodes);
-	np_bitmap_release(&locality->cpus);
-	np_bitmap_release(&locality->other_nodes);
-}
-
-void np_device_release(struct np_device *device)
-{
-	free(device->name);
-	free(device->pci);
-	free(device->state);
-	np_locality_release(&device->locality);
-}
-
 int np_locality_override(const struct np_topology *topology, unsigned node,
                          struct np_locality *locality, struct np_error *err)
 {

@@ -39,21 +39,15 @@ static int parse_status_list(const char *text, const char *field, struct np_bitm
 static int read_status(const struct np_sysroot *root, struct np_topology *topology,
                        bool *ret_has_cpus, bool *ret_has_nodes, struct np_error *err)
 {
-	struct np_error why = { 0 };
 	char *text;
-	int rc = np_sysroot_read(root, "proc/thread-self/status", &text, &why);
+	int rc = np_sysroot_read_optional(root, "proc/thread-self/status", &text, err);
 
 	*ret_has_cpus = false;
 	*ret_has_nodes = false;
-	if (rc == -ENOENT)
-		rc = np_sysroot_read(root, "proc/self/status", &text, &why);
-	if (rc == -ENOENT)
-		return 0;
-	if (rc < 0) {
-		if (err)
-			*err = why;
+	if (rc == 0 && !text)
+		rc = np_sysroot_read_optional(root, "proc/self/status", &text, err);
+	if (rc < 0 || !text)
 		return rc;
-	}
 	rc = parse_status_list(text, "Cpus_allowed_list:", &topology->cpus[NP_CPUS_ALLOWED],
 	                       ret_has_cpus, err);
 	if (rc == 0)

@@ -32,15 +32,6 @@ static const struct group_files core_files = {
 	.mask = "topology/thread_siblings",
 };
 
-/* True when *rc is the absence of a file, which it then turns into success. */
-static bool is_absent(int *rc)
-{
-	if (*rc != -ENOENT && *rc != -ENOTDIR)
-		return false;
-	*rc = 0;
-	return true;
-}
-
 static int check_holds(const struct np_sysroot *root, const char *path, unsigned cpu,
                        const struct np_bitmap *cpus, struct np_error *err)
 {
@@ -57,23 +48,20 @@ static int check_holds(const struct np_sysroot *root, const char *path, unsigned
 static int read_sharers(const struct np_sysroot *root, const struct group_files *files,
                         unsigned cpu, struct np_bitmap *ret, bool *ret_told, struct np_error *err)
 {
-	struct np_error why = { 0 };
 	char path[PATH_SIZE];
-	int rc = -ENOENT;
+	int rc = 0;
 
-	for (size_t i = 0; i < 2 && rc == -ENOENT; i++) {
+	*ret_told = false;
+	for (size_t i = 0; i < 2 && rc == 0 && !*ret_told; i++) {
 		snprintf(path, sizeof(path), CPU_PATH "%s", cpu, files->lists[i]);
-		rc = np_sysroot_read_list(root, path, ret, &why);
+		rc = np_sysroot_read_list_optional(root, path, ret, ret_told, err);
 	}
-	if (rc == -ENOENT) {
+	if (rc == 0 && !*ret_told) {
 		snprintf(path, sizeof(path), CPU_PATH "%s", cpu, files->mask);
-		rc = np_sysroot_read_mask(root, path, ret, &why);
+		*ret_told = np_sysroot_has(root, path);
+		rc = *ret_told ? np_sysroot_read_mask(root, path, ret, err)
+		               : np_bitmap_add(ret, cpu);
 	}
-	*ret_told = rc != -ENOENT;
-	if (rc == -ENOENT)
-		return np_bitmap_add(ret, cpu);
-	if (rc < 0 && err)
-		*err = why;
 	return rc < 0 ? rc : check_holds(root, path, cpu, ret, err);
 }
 
@@ -81,18 +69,15 @@ static int read_sharers(const struct np_sysroot *root, const struct group_files 
 static int read_id(const struct np_sysroot *root, const char *file, unsigned cpu,
                    struct np_group *group, struct np_error *err)
 {
-	struct np_error why = { 0 };
 	char path[PATH_SIZE];
 	long id = -1;
 	int rc;
 
 	snprintf(path, sizeof(path), CPU_PATH "%s", cpu, file);
-	rc = np_sysroot_read_long(root, path, -1, INT_MAX, &id, &why);
-	if (!is_absent(&rc) && rc < 0) {
-		if (err)
-			*err = why;
+	rc = np_sysroot_has(root, path) ? np_sysroot_read_long(root, path, -1, INT_MAX, &id, err)
+	                                : 0;
+	if (rc < 0)
 		return rc;
-	}
 	group->has_id = id >= 0;
 	group->id = id >= 0 ? (unsigned)id : 0;
 	return 0;
@@ -162,21 +147,15 @@ static uint64_t parse_cache_size(const char *text)
 static int read_cache_size(const struct np_sysroot *root, unsigned cpu, unsigned index,
                            struct np_group *group, struct np_error *err)
 {
-	struct np_error why = { 0 };
 	char quoted[QUOTE_SIZE];
 	char path[PATH_SIZE];
 	char *text;
 	int rc;
 
 	snprintf(path, sizeof(path), CPU_PATH "cache/index%u/size", cpu, index);
-	rc = np_sysroot_read(root, path, &text, &why);
-	if (is_absent(&rc))
-		return 0;
-	if (rc < 0) {
-		if (err)
-			*err = why;
+	rc = np_sysroot_read_optional(root, path, &text, err);
+	if (rc < 0 || !text)
 		return rc;
-	}
 	group->size_bytes = parse_cache_size(text);
 	rc = 0;
 	/* "0K" is what some virtual machines say; it parses, to unknown. */

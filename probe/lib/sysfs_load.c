@@ -28,21 +28,6 @@ static int no_memory(struct np_error *err)
 	return np_error_sys(err, ENOMEM, "topology");
 }
 
-/* Absence is an answer: 0 with *ret_found false. */
-static int read_optional_list(const struct np_sysroot *root, const char *path,
-                              struct np_bitmap *ret, bool *ret_found, struct np_error *err)
-{
-	struct np_error why = { 0 };
-	int rc = np_sysroot_read_list(root, path, ret, &why);
-
-	*ret_found = rc == 0;
-	if (rc == 0 || rc == -ENOENT || rc == -ENOTDIR)
-		return 0;
-	if (err)
-		*err = why;
-	return rc;
-}
-
 /* The indexes of @dir/@file, or where that is absent (old kernels) those of the entries there. */
 static int read_indexes(const struct np_sysroot *root, const char *dir, const char *file,
                         const char *prefix, struct np_bitmap *ret, struct np_error *err)
@@ -52,7 +37,7 @@ static int read_indexes(const struct np_sysroot *root, const char *dir, const ch
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	rc = read_optional_list(root, path, ret, &found, err);
+	rc = np_sysroot_read_list_optional(root, path, ret, &found, err);
 	if (rc < 0 || found)
 		return rc;
 	return np_sysroot_list_indexes(root, dir, prefix, ret, err);
@@ -72,12 +57,12 @@ int np_sysfs_read_cpus(const struct np_sysroot *root, struct np_topology *topolo
 		return np_error_set(err, ENOENT, "%s/" CPU_DIR ": no CPU is online there",
 		                    root->path);
 
-	rc = read_optional_list(root, CPU_DIR "/present", offline, &found, err);
+	rc = np_sysroot_read_list_optional(root, CPU_DIR "/present", offline, &found, err);
 	if (rc < 0)
 		return rc;
 	np_bitmap_and_not(offline, online);
-	return read_optional_list(root, CPU_DIR "/isolated", &topology->cpus[NP_CPUS_ISOLATED],
-	                          &found, err);
+	return np_sysroot_read_list_optional(root, CPU_DIR "/isolated",
+	                                     &topology->cpus[NP_CPUS_ISOLATED], &found, err);
 }
 
 /* ---- nodes ---- */
@@ -90,7 +75,7 @@ static int read_node_cpus(const struct np_sysroot *root, struct np_node *node, s
 	int rc;
 
 	snprintf(list_path, sizeof(list_path), NODE_DIR "/node%u/cpulist", node->node);
-	rc = read_optional_list(root, list_path, &node->cpus, &found, err);
+	rc = np_sysroot_read_list_optional(root, list_path, &node->cpus, &found, err);
 	if (rc < 0 || found)
 		return rc;
 
@@ -131,19 +116,13 @@ static int read_node_memory(const struct np_sysroot *root, struct np_node *node,
 {
 	char path[PATH_SIZE];
 	char quoted[QUOTE_SIZE];
-	struct np_error why = { 0 };
 	char *text;
 	int rc;
 
 	snprintf(path, sizeof(path), NODE_DIR "/node%u/meminfo", node->node);
-	rc = np_sysroot_read(root, path, &text, &why);
-	if (rc == -ENOENT)
-		return 0;
-	if (rc < 0) {
-		if (err)
-			*err = why;
+	rc = np_sysroot_read_optional(root, path, &text, err);
+	if (rc < 0 || !text)
 		return rc;
-	}
 	rc = parse_meminfo(text, "MemTotal:", &node->memory_bytes);
 	node->has_memory_size = rc == 0;
 	if (rc == 0) {
@@ -216,20 +195,14 @@ static int read_distances(const struct np_sysroot *root, struct np_topology *top
 	size_t max = topology->node_count + np_bitmap_count(possible);
 	char quoted[QUOTE_SIZE];
 	char path[PATH_SIZE];
-	struct np_error why = { 0 };
 	unsigned *values;
 	char *text;
 	int rc;
 
 	snprintf(path, sizeof(path), NODE_DIR "/node%u/distance", topology->node[row].node);
-	rc = np_sysroot_read(root, path, &text, &why);
-	if (rc == -ENOENT)
-		return 0;
-	if (rc < 0) {
-		if (err)
-			*err = why;
+	rc = np_sysroot_read_optional(root, path, &text, err);
+	if (rc < 0 || !text)
 		return rc;
-	}
 	values = calloc(max, sizeof(*values));
 	rc = values ? parse_distances(text, values, max) : -ENOMEM;
 	if (rc >= 0)
@@ -288,7 +261,8 @@ static int read_node_list(const struct np_sysroot *root, struct np_bitmap *ret_o
 	int rc = read_indexes(root, NODE_DIR, "online", "node", ret_online, err);
 
 	if (rc == 0)
-		rc = read_optional_list(root, NODE_DIR "/possible", ret_possible, &found, err);
+		rc = np_sysroot_read_list_optional(root, NODE_DIR "/possible", ret_possible, &found,
+		                                   err);
 	if (rc == 0 && np_bitmap_is_empty(ret_online))
 		rc = np_error_set(err, EINVAL, "%s/" NODE_DIR "/online: '' lists no node",
 		                  root->path);
@@ -301,7 +275,8 @@ static int read_each_node(const struct np_sysroot *root, bool with_memory,
 {
 	struct np_bitmap *has_memory = &topology->nodes[NP_NODES_WITH_MEMORY];
 	bool told;
-	int rc = read_optional_list(root, NODE_DIR "/has_memory", has_memory, &told, err);
+	int rc =
+		np_sysroot_read_list_optional(root, NODE_DIR "/has_memory", has_memory, &told, err);
 
 	told = told && !np_bitmap_is_empty(has_memory);
 	for (size_t i = 0; i < topology->node_count && rc == 0; i++) {
