@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The JSON contract: every document that the programs print about every host at hand is one that its
+# schema in docs/schema allows.
+
+load common
+
+setup() {
+	documents=$BATS_TEST_TMPDIR
+	count=0
+}
+
+# keep COMMAND...: its document, when it prints one, for validating.
+keep() {
+	count=$((count + 1))
+	"$@" >"$documents/$count.json" 2>/dev/null || true
+	[[ -s $documents/$count.json ]] || rm "$documents/$count.json"
+}
+
+# The names of the devices in the report that was kept last.
+devices() {
+	"$PYTHON" -c 'import json, sys
+for device in json.load(open(sys.argv[1]))["devices"]: print(device["name"])' \
+		"$documents/$count.json"
+}
+
+# document_all OPTION...: everything there is to print about one host.
+document_all() {
+	local device
+
+	keep "$NUMAPROBE" report "$@" --json
+	[[ -e $documents/$count.json ]] || fail "numaprobe report $* --json: no document"
+	for device in $(devices); do
+		keep "$NUMAPROBE" rank "$@" --json "$device"
+		keep "$NUMARUN" "$@" --dry-run --near "$device" -- ./server "$device"
+		keep "$NUMARUN" "$@" --dry-run --near "$device" --count 3 --smt --far
+	done
+	keep "$NUMARUN" "$@" --dry-run -N all -m all -b
+	keep "$NUMARUN" "$@" --dry-run -C +0 -i all
+	keep "$NUMARUN" "$@" --dry-run -p +0
+	keep "$NUMARUN" "$@" --dry-run -P all
+	keep "$NUMARUN" "$@" --dry-run -w all
+	keep "$NUMARUN" "$@" --dry-run -l
+	keep "$NUMARUN" "$@" --dry-run
+}
+
+validate_all() {
+	validates "$documents"/*.json
+	echo "# $(find "$documents" -name '*.json' | wc -l) documents" >&3
+}
+
+@test "the schemas are schemas, and describe every key" {
+	local interpreter
+
+	interpreter=$(python_with_jsonschema) || skip "no python3 here has jsonschema"
+	"$interpreter" - "$NUMAKIT_SOURCE"/docs/schema/*.json <<-'EOF' >&2
+		import json, sys
+		from jsonschema import Draft202012Validator
+
+		def check(where, schema):
+		    if schema.get("type") == "object":
+		        if schema.get("additionalProperties") is not False:
+		            sys.exit(f"{where}: additionalProperties is not false")
+		        for key, value in schema["properties"].items():
+		            if not value.get("description"):
+		                sys.exit(f"{where}.{key}: not described")
+		    for part in list(schema.get("properties", {}).items()) + \
+		            list(schema.get("$defs", {}).items()) + \
+		            [("[]", schema[key]) for key in ("items",) if key in schema]:
+		        check(f"{where}.{part[0]}", part[1])
+
+		for file in sys.argv[1:]:
+		    schema = json.load(open(file, encoding="utf-8"))
+		    Draft202012Validator.check_schema(schema)
+		    check(file, schema)
+	EOF
+}
+
+@test "a document that is not allowed is found out" {
+	local document=$documents/wrong.json
+
+	"$NUMAPROBE" rank --root "$EJFAT2" "$NIC" --json | sed 's/"cpus": "80-87"/"cpus": "80-"/' >"$document"
+	python_with_jsonschema >/dev/null || skip "no python3 here has jsonschema"
+
+	run validates "$document"
+	[[ $status -ne 0 && $output == *"tiers[0].cpus"* ]] || fail "$output"
+}
+
+@test "documents about the captured hosts" {
+	local host
+
+	for host in "$HOSTS"/*/sys; do
+		document_all --root "${host%/sys}"
+	done
+	validate_all
+}
+
+@test "documents about this host" {
+	document_all
+	validate_all
+}
+
+@test "documents about a card whose node is unknown" {
+	local host=$BATS_TEST_TMPDIR/host file
+
+	cp -R --no-dereference "$EJFAT2" "$host"
+	while read -r file; do
+		echo -1 >"$file"
+		echo 0-127 >"${file%numa_node}local_cpulist"
+	done < <(find "$host/sys/devices/pci0000:c0" -name numa_node)
+
+	document_all --root "$host"
+	keep "$NUMAPROBE" rank --root "$host" --json "$NIC" --node 3
+	keep "$NUMAPROBE" rank --root "$host" --json lo --node 3
+	validate_all
+}
+
+@test "documents about other machines' hwloc exports" {
+	local xml
+
+	[[ -d $NUMAKIT_TOPOLOGIES ]] || skip "no topologies: NUMAKIT_TOPOLOGIES is '$NUMAKIT_TOPOLOGIES'"
+
+	for xml in "$NUMAKIT_TOPOLOGIES"/*.xml "$NUMAKIT_TOPOLOGIES"/*/*.xml; do
+		[[ ! -e $xml ]] || document_all --xml "$xml"
+	done
+	validate_all
+}
+
+@test "an argument that is no UTF-8 is null, not a broken document" {
+	keep "$NUMARUN" --dry-run -- ./server $'\xff'
+
+	output=$(<"$documents/1.json")
+	json_is "['./server', None]" 'd["command"]'
+	validate_all
+}
