@@ -39,8 +39,7 @@ static const struct argp_option options[] = {
 	{ "cpunodebind", 'N', "NODES", 0, "run on the CPUs of NODES", 2 },
 	{ "cpubind", 'c', "NODES", OPTION_HIDDEN, NULL, 2 },
 	{ "physcpubind", 'C', "CPUS", 0, "run on CPUS", 2 },
-	{ "all", 'a', NULL, 0, "the options behind it may leave the inherited affinity and cpuset",
-	  2 },
+	{ "all", 'a', NULL, 0, "sets behind it may leave the inherited affinity", 2 },
 
 	{ NULL, 0, NULL, 0, "Memory, as numactl has it:", 3 },
 	{ "membind", 'm', "NODES", 0, "allocate from NODES only", 3 },
@@ -59,7 +58,7 @@ static const struct argp_option options[] = {
 	{ "explain", OPT_EXPLAIN, NULL, 0, "say on standard error what was chosen and why", 4 },
 	{ "root", OPT_ROOT, "DIR", 0, "with --dry-run or -H: plan for the host captured in DIR",
 	  4 },
-	{ "xml", OPT_XML, "FILE", 0, "with --dry-run or -H: plan for an hwloc XML export", 4 },
+	{ "xml", OPT_XML, "FILE", 0, "with --dry-run or -H: plan for an hwloc XML", 4 },
 	{ 0 },
 };
 

@@ -42,17 +42,17 @@ static int follow_kernel(struct nr_plan *plan, const struct nr_applied *applied)
 	char kept[128];
 	char planned[128];
 
-	if (plan->policy_is_implied && applied->policy.mode == NR_POLICY_KEEP) {
+	if (applied->policy_refused)
+		plan->policy.mode = NR_POLICY_KEEP;
+	/* Without NUMA in the kernel (ENOSYS) there is nothing to lose. */
+	if (applied->policy_refused == EPERM)
 		fputs("numarun: a seccomp filter refuses memory policies, as containers have it: "
 		      "the inherited one stays\n",
 		      stderr);
-		plan->policy.mode = NR_POLICY_KEEP;
-	}
 	if (!plan->binds_cpus || np_bitmap_equal(&applied->cpus, &plan->cpus))
 		return 0;
-	fprintf(stderr,
-	        "numarun: the kernel kept CPUs %s of %s, the others are outside the cpuset\n",
-	        np_cpulist_brief(&applied->cpus, kept, sizeof(kept)),
+	fprintf(stderr, "numarun: the kernel kept %s of %s, the others are outside the cpuset\n",
+	        np_cpulist_named("CPU", &applied->cpus, kept, sizeof(kept)),
 	        np_cpulist_brief(&plan->cpus, planned, sizeof(planned)));
 	return np_bitmap_copy(&plan->cpus, &applied->cpus);
 }

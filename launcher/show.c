@@ -20,8 +20,8 @@ static void show_picks(const struct nr_plan *plan, FILE *out)
 	for (size_t i = 0; i < plan->pick_count; i++) {
 		const struct nr_pick *pick = &plan->picks[i];
 
-		fprintf(out, "  tier %u: CPUs %s, %u core%s", pick->tier,
-		        np_cpulist_brief(&pick->cpus, cpus, sizeof(cpus)), pick->core_count,
+		fprintf(out, "  tier %u: %s, %u core%s", pick->tier,
+		        np_cpulist_named("CPU", &pick->cpus, cpus, sizeof(cpus)), pick->core_count,
 		        pick->core_count == 1 ? "" : "s");
 		if (pick->has_distance)
 			fprintf(out, ", distance %u", pick->distance);
@@ -54,8 +54,7 @@ void nr_show_plan(const struct nr_plan *plan, FILE *out)
 	show_picks(plan, out);
 	fprintf(out, "  CPUs: %s%s", np_cpulist_brief(&plan->cpus, list, sizeof(list)),
 	        plan->binds_cpus ? "" : " (inherited)");
-	fprintf(out, " on node%s %s\n", np_bitmap_count(&plan->nodes) == 1 ? "" : "s",
-	        np_cpulist_brief(&plan->nodes, list, sizeof(list)));
+	fprintf(out, " on %s\n", np_cpulist_named("node", &plan->nodes, list, sizeof(list)));
 	show_memory(plan, out);
 }
 
@@ -64,8 +63,8 @@ void nr_show_applied(const struct nr_applied *applied, FILE *out)
 	char list[BRIEF_SIZE];
 	char *policy = nr_policy_print(&applied->policy);
 
-	fprintf(out, "  verified: the kernel has CPUs %s",
-	        np_cpulist_brief(&applied->cpus, list, sizeof(list)));
+	fprintf(out, "  verified: the kernel has %s",
+	        np_cpulist_named("CPU", &applied->cpus, list, sizeof(list)));
 	if (applied->policy.mode != NR_POLICY_KEEP)
 		fprintf(out, ", memory %s", policy ? policy : "?");
 	fputc('\n', out);

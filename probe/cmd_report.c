@@ -167,6 +167,8 @@ static void print_size(char *buf, size_t size, bool known, uint64_t bytes)
 {
 	if (!known)
 		snprintf(buf, size, "-");
+	else if (bytes == 0)
+		snprintf(buf, size, "none");
 	else if (bytes >= UINT64_C(10) << 30)
 		snprintf(buf, size, "%.1f GiB", (double)bytes / (1 << 30));
 	else

@@ -1,8 +1,9 @@
 #!/bin/bash
 # Installs the test packages, builds, and passes every test; the same command on a laptop and in CI.
 #
-#   tests/run.sh          all of it: checks of the text, then the presets clang, asan, tsan and fuzz,
-#                         then dev with everything, the emulated machines too
+#   tests/run.sh          all of it: checks of the text and the code, the presets clang and tsan with
+#                         the unit tests, asan with all but the emulated machines, a short fuzzing,
+#                         and dev with everything
 #   tests/run.sh dev      one preset
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -71,11 +72,11 @@ fi
 check_text
 build clang
 check_code
-run_tests clang
-for preset in asan tsan; do
-	build "$preset"
-	run_tests "$preset"
-done
+run_tests clang -L unit
+build tsan
+run_tests tsan -L unit
+build asan
+run_tests asan
 build fuzz
 step "fuzz, a short while for each target"
 tests/fuzz/smoke 5

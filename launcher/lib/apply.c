@@ -43,14 +43,13 @@ int nr_affinity_set(const struct np_bitmap *cpus, struct np_error *err)
 	if (sched_setaffinity(0, cpus->word_count * sizeof(*cpus->words),
 	                      (const cpu_set_t *)cpus->words) == 0)
 		return 0;
-	np_cpulist_brief(cpus, list, sizeof(list));
+	np_cpulist_named("CPU", cpus, list, sizeof(list));
 	if (errno == EINVAL)
 		return np_error_set(
 			err, EINVAL,
-			"bind to CPUs %s: none of them can be used, they are offline or "
-			"outside the cpuset",
+			"bind to %s: none can be used, they are offline or outside the cpuset",
 			list);
-	return np_error_sys(err, errno, "bind to CPUs %s", list);
+	return np_error_sys(err, errno, "bind to %s", list);
 }
 
 static int apply_cpus(const struct nr_plan *plan, struct np_bitmap *ret, struct np_error *err)
@@ -65,12 +64,11 @@ static int apply_cpus(const struct nr_plan *plan, struct np_bitmap *ret, struct 
 		return rc;
 	if (plan->may_shrink && np_bitmap_is_subset(ret, &plan->cpus))
 		return 0;
-	return np_error_set(
-		err, EXDEV,
-		"bind to CPUs %s: the kernel kept %s, the others are offline or outside "
-		"the cpuset",
-		np_cpulist_brief(&plan->cpus, wanted, sizeof(wanted)),
-		np_cpulist_brief(ret, kept, sizeof(kept)));
+	return np_error_set(err, EXDEV,
+	                    "bind to %s: the kernel kept %s, the others are offline or outside "
+	                    "the cpuset",
+	                    np_cpulist_named("CPU", &plan->cpus, wanted, sizeof(wanted)),
+	                    np_cpulist_brief(ret, kept, sizeof(kept)));
 }
 
 static int verify_policy(const struct nr_policy *policy, struct nr_policy *ret,
@@ -92,18 +90,20 @@ static int verify_policy(const struct nr_policy *policy, struct nr_policy *ret,
 	return -EXDEV;
 }
 
-/* *ret stays KEEP where no policy was set: reading the inherited one may be refused too. */
-static int apply_policy(const struct nr_plan *plan, struct nr_policy *ret, struct np_error *err)
+/* The policy stays KEEP where none was set: reading the inherited one may be refused too. */
+static int apply_policy(const struct nr_plan *plan, struct nr_applied *ret, struct np_error *err)
 {
 	struct np_error why = { 0 };
 	int rc = nr_policy_set(&plan->policy, &why);
 
 	if (plan->policy.mode == NR_POLICY_KEEP)
 		return 0;
-	if ((rc == -EPERM || rc == -ENOSYS) && plan->policy_is_implied)
+	if ((rc == -EPERM || rc == -ENOSYS) && plan->policy_is_implied) {
+		ret->policy_refused = -rc;
 		return 0;
+	}
 	if (rc == 0)
-		return verify_policy(&plan->policy, ret, err);
+		return verify_policy(&plan->policy, &ret->policy, err);
 	if (err)
 		*err = why;
 	return rc;
@@ -118,7 +118,7 @@ int nr_apply(const struct nr_plan *plan, struct nr_applied *ret, struct np_error
 	if (rc == 0)
 		rc = apply_cpus(plan, &applied.cpus, err);
 	if (rc == 0)
-		rc = apply_policy(plan, &applied.policy, err);
+		rc = apply_policy(plan, &applied, err);
 	if (rc < 0) {
 		if (plan->binds_cpus)
 			nr_affinity_set(&before, NULL);

@@ -54,7 +54,7 @@ int nr_exec(char *const argv[], char *const environment[], struct np_error *err)
 		code = try_path(find_path(environment), argv, environment);
 	}
 
-	np_error_quote(argv[0], quoted, sizeof(quoted));
+	np_error_quote(*argv[0] ? argv[0] : "''", quoted, sizeof(quoted));
 	if (code == ENOENT && strchr(argv[0], '/') && access(argv[0], F_OK) == 0)
 		return np_error_set(
 			err, ENOENT,
@@ -66,6 +66,7 @@ int nr_exec(char *const argv[], char *const environment[], struct np_error *err)
 	if (code == ENOEXEC)
 		return np_error_set(
 			err, ENOEXEC,
-			"%s: not a program: no machine code of this host, and no #! line", quoted);
+			"%s: not a program: no machine code of this host, and no #! line",
+			quoted);
 	return np_error_sys(err, code, "%s", quoted);
 }

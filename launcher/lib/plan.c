@@ -160,10 +160,10 @@ static int refuse_spill(const struct nr_plan *plan, const struct nr_pick *pick,
 	char cpus[BRIEF_SIZE];
 
 	return np_error_set(err, EXDEV,
-	                    "%s: tier %u has %u of the %u cores asked for (CPUs %s), and --strict "
+	                    "%s: tier %u has %u of the %u cores asked for (%s), and --strict "
 	                    "does not go on into the next tier",
 	                    plan->near->name, pick->tier, pick->core_count, plan->wanted_count,
-	                    np_cpulist_brief(&pick->cpus, cpus, sizeof(cpus)));
+	                    np_cpulist_named("CPU", &pick->cpus, cpus, sizeof(cpus)));
 }
 
 static int take_tiers(const struct np_topology *topology, const struct nr_request *request,
@@ -206,11 +206,11 @@ static int warn_spill(struct nr_plan *plan)
 		if (pick->has_distance)
 			snprintf(distance, sizeof(distance), "%u", pick->distance);
 		if (warn(plan,
-		         "%s: tier %u has only %u of the %u cores asked for: spilled from tier %u to "
-		         "tier %u, CPUs %s at distance %s",
-		         plan->near->name, first->tier, first->core_count, plan->wanted_count,
-		         first->tier, pick->tier, np_cpulist_brief(&pick->cpus, cpus, sizeof(cpus)),
-		         distance) < 0)
+		         "%s: spilled from tier %u to tier %u for %u of the %u cores asked for: %s at "
+		         "distance %s",
+		         plan->near->name, first->tier, pick->tier, pick->core_count,
+		         plan->wanted_count,
+		         np_cpulist_named("CPU", &pick->cpus, cpus, sizeof(cpus)), distance) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -285,9 +285,9 @@ static int warn_isolated(const struct np_topology *topology, struct nr_plan *pla
 	np_bitmap_and(&isolated, np_topology_cpus(topology, NP_CPUS_ISOLATED));
 	if (rc == 0 && !np_bitmap_is_empty(&isolated) && np_bitmap_count(&plan->cpus) > 1)
 		rc = warn(plan,
-		          "CPUs %s are isolated: the kernel balances no threads onto them, so a "
-		          "program with several can end up on one CPU",
-		          np_cpulist_brief(&isolated, list, sizeof(list)));
+		          "isolated: %s: the kernel balances no threads onto there, so a program "
+		          "with several can end up on one CPU",
+		          np_cpulist_named("CPU", &isolated, list, sizeof(list)));
 	np_bitmap_release(&isolated);
 	return rc;
 }

@@ -64,11 +64,12 @@ static int explain_refusal(int code, const struct nr_policy *policy, const char 
 	const char *mode = modes[policy->mode].name;
 
 	if (code == EPERM)
-		return np_error_set(err, EPERM,
-		                    "memory policy %s: a seccomp filter refuses set_mempolicy(2), "
-		                    "as containers have it: allow it in their profile, or run them "
-		                    "with --cap-add SYS_NICE",
-		                    mode);
+		return np_error_set(
+			err, EPERM,
+			"memory policy %s: a seccomp filter refuses set_mempolicy(2), "
+			"as containers have it: allow it in their profile, or be root in "
+			"them and run them with --cap-add SYS_NICE",
+			mode);
 	if (code == ENOSYS)
 		return np_error_set(err, ENOSYS,
 		                    "memory policy %s: this kernel was built without NUMA support",

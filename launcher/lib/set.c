@@ -181,7 +181,8 @@ static int parse_set(const char *text, const struct np_topology *topology,
 	char quoted[QUOTE_SIZE];
 	int rc = parse_body(text + inverted, topology, universe->usable, refuse, &set, err);
 
-	if (rc == 0 && inverted) {
+	/* A bare "!" is a variable that was empty, not a wish for everything. */
+	if (rc == 0 && inverted && !np_bitmap_is_empty(&set)) {
 		struct np_bitmap rest = { 0 };
 
 		rc = np_bitmap_copy(&rest, universe->whole);

@@ -21,6 +21,8 @@ static const struct argp_option help_options[] = {
 
 static void show_and_exit(const struct argp_state *state, unsigned what)
 {
+	/* Without argp's paragraph on what is mandatory for short options. */
+	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0);
 	argp_help(state->root_argp, stdout, what, state->name);
 	exit(fflush(stdout) == EOF ? NP_EXIT_NO : NP_EXIT_OK);
 }

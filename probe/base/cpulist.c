@@ -180,3 +180,12 @@ const char *np_cpulist_brief(const struct np_bitmap *set, char *buf, size_t size
 	free(text);
 	return buf;
 }
+
+const char *np_cpulist_named(const char *noun, const struct np_bitmap *set, char *buf, size_t size)
+{
+	int used = snprintf(buf, size, "%s%s ", noun, np_bitmap_count(set) == 1 ? "" : "s");
+
+	if (used > 0 && (size_t)used < size)
+		np_cpulist_brief(set, buf + used, size - (size_t)used);
+	return buf;
+}

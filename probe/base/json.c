@@ -4,7 +4,9 @@
 #include <numaprobe/cpulist.h>
 
 #include <errno.h>
+#include <numaprobe/error.h>
 #include <stdlib.h>
+#include <string.h>
 
 json_t *np_json_set(const struct np_bitmap *set)
 {
@@ -27,9 +29,20 @@ json_t *np_json_number(bool known, uint64_t value)
 
 json_t *np_json_text(const char *text)
 {
-	json_t *value = text ? json_string(text) : NULL;
+	json_t *value = text ? json_string(text) : json_null();
+	char *quoted;
+	size_t size;
 
-	return value ? value : json_null();
+	if (value)
+		return value;
+	/* Not UTF-8: a path or an argument may be any bytes. */
+	size = strlen(text) * 4 + 8;
+	quoted = malloc(size);
+	if (!quoted)
+		return NULL;
+	value = json_string(np_error_quote(text, quoted, (unsigned)size));
+	free(quoted);
+	return value;
 }
 
 int np_json_write(json_t *document, FILE *out)

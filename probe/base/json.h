@@ -19,7 +19,7 @@ json_t *np_json_known_set(const struct np_bitmap *set);
 /* @value when @known, else null. */
 json_t *np_json_number(bool known, uint64_t value);
 
-/* @text, or null where it is NULL. Text that is no UTF-8 (a name in a foreign tree) is null too. */
+/* @text, or null where it is NULL. In text that is no UTF-8, bytes beyond ASCII become \xHH. */
 json_t *np_json_text(const char *text);
 
 /*

@@ -71,7 +71,6 @@ json_t *np_rank_json(const struct np_device *device, const struct np_rank *rank,
 void np_device_print(const struct np_device *device, FILE *out)
 {
 	const struct np_locality *locality = &device->locality;
-	bool several = np_bitmap_count(&locality->nodes) > 1;
 	char nodes[BRIEF_SIZE];
 
 	fprintf(out, "%s: ", device->name);
@@ -80,15 +79,14 @@ void np_device_print(const struct np_device *device, FILE *out)
 	if (np_bitmap_is_empty(&locality->nodes))
 		fputs("node unknown", out);
 	else
-		fprintf(out, "%s %s", several ? "nodes" : "node",
-		        np_cpulist_brief(&locality->nodes, nodes, sizeof(nodes)));
+		fputs(np_cpulist_named("node", &locality->nodes, nodes, sizeof(nodes)), out);
 	if (!np_bitmap_is_empty(&locality->cpus))
-		fprintf(out, ", sharing a cache with CPUs %s",
-		        np_cpulist_brief(&locality->cpus, nodes, sizeof(nodes)));
+		fprintf(out, ", sharing a cache with %s",
+		        np_cpulist_named("CPU", &locality->cpus, nodes, sizeof(nodes)));
 	fprintf(out, " (evidence: %s)", np_evidence_name(locality->evidence));
 	if (locality->other_evidence != NP_EVIDENCE_UNKNOWN)
-		fprintf(out, "; but %s says node %s", np_evidence_name(locality->other_evidence),
-		        np_cpulist_brief(&locality->other_nodes, nodes, sizeof(nodes)));
+		fprintf(out, "; but %s says %s", np_evidence_name(locality->other_evidence),
+		        np_cpulist_named("node", &locality->other_nodes, nodes, sizeof(nodes)));
 	fputc('\n', out);
 }
 
@@ -100,9 +98,8 @@ void np_excluded_print(const struct np_bitmap excluded[NP_EXCLUSION_COUNT], FILE
 	for (size_t i = 0; i < NP_EXCLUSION_COUNT; i++) {
 		if (np_bitmap_is_empty(&excluded[i]))
 			continue;
-		fprintf(out, "%s%s %s (%s)", before,
-		        np_bitmap_count(&excluded[i]) > 1 ? "CPUs" : "CPU",
-		        np_cpulist_brief(&excluded[i], cpus, sizeof(cpus)),
+		fprintf(out, "%s%s (%s)", before,
+		        np_cpulist_named("CPU", &excluded[i], cpus, sizeof(cpus)),
 		        np_exclusion_name((enum np_exclusion)i));
 		before = ", ";
 	}

@@ -5,6 +5,10 @@
 #include "topology_data.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* 255 bytes is the longest name of a file, each at most \\xHH. */
+enum { NAME_SIZE = 255 * 4 + 8 };
 
 const char *np_evidence_name(enum np_evidence evidence)
 {
@@ -41,4 +45,11 @@ void np_device_release(struct np_device *device)
 	free(device->pci);
 	free(device->state);
 	np_locality_release(&device->locality);
+}
+
+char *np_device_name(const char *raw)
+{
+	char quoted[NAME_SIZE];
+
+	return strdup(np_error_quote(raw, quoted, sizeof(quoted)));
 }

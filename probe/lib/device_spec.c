@@ -17,7 +17,7 @@
 
 #define PCI_DIR "sys/bus/pci/devices"
 
-enum { QUOTE_SIZE = 96 };
+enum { QUOTE_SIZE = 96, CANDIDATES_SIZE = 280 };
 
 static int bad_spec(const char *text, const char *why, struct np_error *err)
 {
@@ -30,10 +30,12 @@ static int bad_spec(const char *text, const char *why, struct np_error *err)
 int np_device_not_found(const char *name, const char *candidates, struct np_error *err)
 {
 	char quoted[QUOTE_SIZE];
+	char others[CANDIDATES_SIZE];
 
+	np_error_quote(candidates, others, sizeof(others));
 	np_error_set(err, ENOENT, "no network interface '%s'; there %s%s",
-	             np_error_quote(name, quoted, sizeof(quoted)),
-	             *candidates ? "are: " : "are none", candidates);
+	             np_error_quote(name, quoted, sizeof(quoted)), *others ? "are: " : "are none",
+	             others);
 	return -ENOENT;
 }
 
@@ -77,9 +79,11 @@ static bool parse_pci(const char *text, char *ret, size_t size)
 
 	if (strspn(text, "0123456789abcdefABCDEF:.") != strlen(text))
 		return false;
-	if (sscanf(text, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &used) != 4 ||
-	    text[used]) {
-		used = 0;
+	if ((sscanf(text, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &used) != 4 ||
+	     text[used]) &&
+	    /* numactl's help writes the function behind a colon. */
+	    (sscanf(text, "%8x:%2x:%2x:%1x%n", &domain, &bus, &device, &function, &used) != 4 ||
+	     text[used])) {
 		domain = 0;
 		if (sscanf(text, "%2x:%2x.%1x%n", &bus, &device, &function, &used) != 3 ||
 		    text[used])
@@ -96,9 +100,9 @@ static int parse_pci_spec(const char *text, const char *address, struct np_devic
 	char normal[32];
 
 	/* numactl takes the function 0 as given. */
-	snprintf(with_function, sizeof(with_function), "%.24s%s", address,
-	         strchr(address, '.') ? "" : ".0");
-	if (!parse_pci(with_function, normal, sizeof(normal)))
+	snprintf(with_function, sizeof(with_function), "%.24s.0", address);
+	if (!parse_pci(address, normal, sizeof(normal)) &&
+	    !parse_pci(with_function, normal, sizeof(normal)))
 		return bad_spec(text, "not a PCI address like 0000:c1:00.1", err);
 	return fill(ret, NP_DEVICE_PCI, PCI_DIR, normal, normal, err);
 }

@@ -267,7 +267,8 @@ static int read_device(hwloc_topology_t hwloc, hwloc_obj_t obj, struct np_topolo
 	device->kind = obj->type == HWLOC_OBJ_PCI_DEVICE                ? NP_DEVICE_PCI
 	               : obj->attr->osdev.type == HWLOC_OBJ_OSDEV_BLOCK ? NP_DEVICE_BLOCK
 	                                                                : NP_DEVICE_NET;
-	device->name = obj->type == HWLOC_OBJ_PCI_DEVICE ? print_pci(obj) : strdup(obj->name);
+	device->name =
+		obj->type == HWLOC_OBJ_PCI_DEVICE ? print_pci(obj) : np_device_name(obj->name);
 	if (!device->name || (pci && !device->pci))
 		return no_memory(err);
 	rc = add_bitmap(&sources.local_cpus, parent ? parent->cpuset : NULL);

@@ -179,7 +179,7 @@ static int read_folder(const struct np_sysroot *root, const char *folder, enum n
 	if (!device)
 		return no_memory(err);
 	device->kind = kind;
-	device->name = strdup(name);
+	device->name = np_device_name(name);
 	if (!device->name)
 		return no_memory(err);
 	rc = climb(root, folder, device, &sources, err);

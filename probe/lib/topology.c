@@ -379,8 +379,8 @@ static int note_shared_cpus(struct np_topology *topology, struct np_error *err)
 	if (np_bitmap_is_empty(&topology->cpus[NP_CPUS_WITHOUT_NODE]))
 		return 0;
 	return np_topology_add_note(
-		topology, err, "CPUs %s belong to no online node",
-		np_cpulist_brief(&topology->cpus[NP_CPUS_WITHOUT_NODE], cpus, sizeof(cpus)));
+		topology, err, "%s: in no online node",
+		np_cpulist_named("CPU", &topology->cpus[NP_CPUS_WITHOUT_NODE], cpus, sizeof(cpus)));
 }
 
 int np_topology_finish(struct np_topology *topology, struct np_error *err)

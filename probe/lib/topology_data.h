@@ -107,6 +107,12 @@ int np_locality_override(const struct np_topology *topology, unsigned node,
 
 void np_device_release(struct np_device *device);
 
+/*
+ * A name from the host in the form in which we show it, a new string: interfaces may be called
+ * nearly anything, and a captured tree may hold escapes for the terminal. NULL: out of memory.
+ */
+char *np_device_name(const char *raw);
+
 /* "no device 'eth9' …; there are: eth0, eth1" with code -ENOENT. */
 int np_device_not_found(const char *name, const char *candidates, struct np_error *err);
 

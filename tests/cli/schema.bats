@@ -127,10 +127,10 @@ validate_all() {
 	validate_all
 }
 
-@test "an argument that is no UTF-8 is null, not a broken document" {
+@test "an argument that is no UTF-8 is escaped, not a broken document" {
 	keep "$NUMARUN" --dry-run -- ./server $'\xff'
 
 	output=$(<"$documents/1.json")
-	json_is "['./server', None]" 'd["command"]'
+	json_is "['./server', '\\\\xff']" 'd["command"]'
 	validate_all
 }

@@ -17,8 +17,8 @@ extern "C" {
 /* What the kernel says after applying; the caller releases it with nr_applied_release(). */
 struct nr_applied {
 	struct np_bitmap cpus;
-	struct nr_policy
-		policy; /* KEEP when none was set: none was asked for, or see policy_is_implied */
+	struct nr_policy policy; /* KEEP when none was set */
+	int policy_refused;      /* why an implied one was not set: EPERM or ENOSYS; else 0 */
 };
 
 /*

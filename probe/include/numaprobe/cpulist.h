@@ -31,6 +31,9 @@ int np_cpumask_parse(const char *text, struct np_bitmap *ret, struct np_error *e
  */
 char *np_cpulist_print(const struct np_bitmap *set);
 
+/* "CPU 5", "CPUs 5-7": @noun, with an s for more than one, and the list as below. Returns @buf. */
+const char *np_cpulist_named(const char *noun, const struct np_bitmap *set, char *buf, size_t size);
+
 /* The list in the caller's buffer, for messages: one that does not fit ends in "...". Returns it.
  */
 const char *np_cpulist_brief(const struct np_bitmap *set, char *buf, size_t size);

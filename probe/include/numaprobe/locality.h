@@ -48,10 +48,10 @@ const char *np_device_kind_name(enum np_device_kind kind);
 
 struct np_device {
 	enum np_device_kind kind;
-	char *name;         /* interface or disk; for a bare PCI device its address */
-	char *pci;          /* "0000:c1:00.1", NULL when it is on no PCI bus */
-	char *state;        /* operstate of a network interface, or NULL */
-	bool has_speed;     /* the link is up and its driver tells */
+	char *name;     /* interface, disk or PCI address; what is not printable ASCII as \xHH */
+	char *pci;      /* "0000:c1:00.1", NULL when it is on no PCI bus */
+	char *state;    /* operstate of a network interface, or NULL */
+	bool has_speed; /* the link is up and its driver tells */
 	uint64_t speed_bps; /* bits per second, decimal (sysfs speed is in Mbit/s) */
 	struct np_locality locality;
 };
@@ -60,7 +60,7 @@ struct np_device {
  * How a user names a device ("device specification" in the man pages), numactl's forms included:
  *
  *   eth0, netdev:eth0       a network interface
- *   0000:c1:00.1, c1:00.1,  a PCI function (numactl's pci:[seg:]bus:dev[:func] too)
+ *   0000:c1:00.1, c1:00.1,  a PCI function, pci:[domain:]bus:device[.function]
  *   pci:c1:00.1
  *   block:sda               a block device
  *   file:PATH               the block device that PATH's file system is on
