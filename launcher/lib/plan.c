@@ -373,6 +373,30 @@ static int plan_far(const struct np_topology *topology, struct nr_plan *plan, st
 	return np_bitmap_add(&plan->policy.nodes, farthest) < 0 ? no_memory(err) : 0;
 }
 
+/* numactl -p takes a set too, and prefers its first node: so do we, but not without a word. */
+static int prefer_first(const struct nr_request *request, struct nr_plan *plan,
+                        struct np_error *err)
+{
+	unsigned first = np_bitmap_next(&plan->policy.nodes, 0);
+	char nodes[BRIEF_SIZE];
+
+	if (plan->policy.mode != NR_POLICY_PREFERRED || np_bitmap_count(&plan->policy.nodes) <= 1)
+		return 0;
+	np_cpulist_named("node", &plan->policy.nodes, nodes, sizeof(nodes));
+	if (request->strict)
+		return np_error_set(err, EINVAL,
+		                    "--preferred takes one node, not %s; --preferred-many takes "
+		                    "several",
+		                    nodes);
+	np_bitmap_release(&plan->policy.nodes);
+	if (np_bitmap_add(&plan->policy.nodes, first) < 0 ||
+	    warn(plan,
+	         "--preferred takes one node: of %s it is %u (--preferred-many takes several)",
+	         nodes, first) < 0)
+		return no_memory(err);
+	return 0;
+}
+
 static int plan_memory(const struct np_topology *topology, const struct nr_request *request,
                        struct nr_plan *plan, struct np_error *err)
 {
@@ -387,7 +411,7 @@ static int plan_memory(const struct np_topology *topology, const struct nr_reque
 	}
 	if (np_bitmap_copy(&plan->policy.nodes, &request->policy.nodes) < 0)
 		return no_memory(err);
-	return 0;
+	return prefer_first(request, plan, err);
 }
 
 int nr_plan_make(const struct np_topology *topology, const struct nr_request *request,

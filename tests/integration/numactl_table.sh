@@ -140,6 +140,9 @@ done <<'TABLE'
 -p 0
 -p 1
 -p +0
+-p 0,1
+-p 1-3
+-p all
 --preferred=0
 -P 0
 -P 0,1
