@@ -217,20 +217,23 @@ static int warn_spill(struct nr_plan *plan)
 }
 
 /* The device's own node may have no CPU that can be used: the best tier is then not local. */
-static int check_local(const struct np_topology *topology, const struct np_rank *rank,
-                       const struct nr_request *request, struct nr_plan *plan, struct np_error *err)
+static int check_local(const struct np_rank *rank, const struct nr_request *request,
+                       struct nr_plan *plan, struct np_error *err)
 {
 	const struct np_locality *locality = &plan->near->locality;
 	const struct np_tier *best = &rank->tiers[0];
 	char nodes[BRIEF_SIZE];
-	char text[160];
+	char nearest[BRIEF_SIZE];
+	char text[3 * BRIEF_SIZE];
 
-	(void)topology;
 	if (request->tier > 1 || np_bitmap_intersects(&best->nodes, &locality->nodes))
 		return 0;
-	snprintf(text, sizeof(text), "no CPU of its node %s can be used; the nearest is node %u",
-	         np_cpulist_brief(&locality->nodes, nodes, sizeof(nodes)),
-	         np_bitmap_next(&best->nodes, 0));
+	if (np_bitmap_is_empty(&best->nodes))
+		np_cpulist_named("CPU", &best->cpus, nearest, sizeof(nearest));
+	else
+		np_cpulist_named("node", &best->nodes, nearest, sizeof(nearest));
+	snprintf(text, sizeof(text), "no CPU of its %s can be used; the nearest is %s",
+	         np_cpulist_named("node", &locality->nodes, nodes, sizeof(nodes)), nearest);
 	if (request->strict)
 		return np_error_set(err, EXDEV, "%s: %s, and --strict takes no other",
 		                    plan->near->name, text);
@@ -261,7 +264,7 @@ static int plan_near(const struct np_topology *topology, const struct nr_request
 		rc = np_error_set(err, ERANGE, "%s: no tier %u, the last one is %zu", device->name,
 		                  request->tier, rank.tier_count);
 	else
-		rc = check_local(topology, &rank, request, plan, err);
+		rc = check_local(&rank, request, plan, err);
 	plan->picks = calloc(rank.tier_count + 1, sizeof(*plan->picks));
 	if (rc == 0 && !plan->picks)
 		rc = no_memory(err);

@@ -46,8 +46,15 @@ int np_bitmap_add_range(struct np_bitmap *set, unsigned first, unsigned last)
 	rc = grow(set, (size_t)last / WORD_BITS + 1);
 	if (rc < 0)
 		return rc;
-	for (unsigned i = first; i <= last; i++)
-		set->words[i / WORD_BITS] |= UINT64_C(1) << (i % WORD_BITS);
+	for (size_t w = first / WORD_BITS; first <= last && w <= last / WORD_BITS; w++) {
+		uint64_t word = ~UINT64_C(0);
+
+		if (w == first / WORD_BITS)
+			word &= ~UINT64_C(0) << (first % WORD_BITS);
+		if (w == last / WORD_BITS)
+			word &= ~UINT64_C(0) >> (WORD_BITS - 1 - last % WORD_BITS);
+		set->words[w] |= word;
+	}
 	return 0;
 }
 

@@ -216,9 +216,9 @@ int np_sysroot_read_long(const struct np_sysroot *root, const char *path, long m
 
 	errno = 0;
 	value = strtol(text, &end, 10);
-	/* strtol takes leading space; no kernel writes it. */
-	if (errno || end == text || *end != '\0' || isspace((unsigned char)*text) || value < min ||
-	    value > max)
+	/* strtol takes leading space and a plus; no kernel writes either. */
+	if (errno || end == text || *end != '\0' ||
+	    !(isdigit((unsigned char)*text) || *text == '-') || value < min || value > max)
 		rc = np_error_set(err, EINVAL, "%s/%s: '%s' is not a number in %ld..%ld",
 		                  root->path, path, np_error_quote(text, quoted, sizeof(quoted)),
 		                  min, max);
@@ -240,7 +240,8 @@ static int read_set(const struct np_sysroot *root, const char *path, parse_fn *p
 
 	if (len < 0)
 		return len;
-	while (len > 0 && text[len - 1] == '\0')
+	/* Some captures end in NUL bytes, made by tools that trust the size of a sysfs file. */
+	while (len > 0 && *text != '\0' && text[len - 1] == '\0')
 		len--;
 	rc = refuse_nul(root, path, text, len, err);
 	if (rc == 0) {

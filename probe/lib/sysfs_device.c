@@ -81,7 +81,15 @@ static int resolve(const struct np_sysroot *root, const char *dir, const char *e
 		return rc;
 	*ret = join_link(dir, target);
 	free(target);
-	return *ret ? 0 : no_memory(err);
+	if (!*ret)
+		return no_memory(err);
+	if (strncmp(*ret, DEVICES_DIR, strlen(DEVICES_DIR)) != 0) {
+		rc = np_error_set(err, ENOENT, "%s/%s: it leads to %s, which is no device",
+		                  root->path, path, *ret);
+		free(*ret);
+		*ret = NULL;
+	}
+	return rc;
 }
 
 /* Is this folder's name a PCI address, "0000:c1:00.1"? The domain can have more than 4 digits. */
@@ -113,7 +121,7 @@ static int read_locality_files(const struct np_sysroot *root, const char *folder
 		return np_error_sys(err, ENAMETOOLONG, "%s/%s", root->path, folder);
 	if (!sources->has_node && np_sysroot_has(root, path)) {
 		/* -1 is the firmware's "not told" (Documentation/ABI/testing/sysfs-bus-pci). */
-		rc = np_sysroot_read_long(root, path, -1, INT_MAX, &node, err);
+		rc = np_sysroot_read_long(root, path, -1, NP_BITMAP_INDEX_MAX, &node, err);
 		if (rc < 0)
 			return rc;
 		sources->has_node = node >= 0;
@@ -157,7 +165,8 @@ static void read_link(const struct np_sysroot *root, const char *folder, struct 
 
 	if (snprintf(path, sizeof(path), "%s/operstate", folder) < (int)sizeof(path) &&
 	    np_sysroot_read(root, path, &device->state, NULL) >= 0 &&
-	    strspn(device->state, "abcdefghijklmnopqrstuvwxyz") != strlen(device->state)) {
+	    (*device->state == '\0' ||
+	     strspn(device->state, "abcdefghijklmnopqrstuvwxyz") != strlen(device->state))) {
 		free(device->state);
 		device->state = NULL;
 	}

@@ -171,20 +171,22 @@ static int add_cache(const struct np_sysroot *root, unsigned cpu, unsigned index
 {
 	struct np_group group = { 0 };
 	char path[PATH_SIZE];
+	bool told;
 	int rc;
 
 	snprintf(path, sizeof(path), CPU_PATH "cache/index%u/shared_cpu_list", cpu, index);
-	if (np_sysroot_has(root, path)) {
-		rc = np_sysroot_read_list(root, path, &group.cpus, err);
-	} else {
+	rc = np_sysroot_read_list_optional(root, path, &group.cpus, &told, err);
+	if (rc == 0 && !told) {
 		snprintf(path, sizeof(path), CPU_PATH "cache/index%u/shared_cpu_map", cpu, index);
-		rc = np_sysroot_read_mask(root, path, &group.cpus, err);
+		told = np_sysroot_has(root, path);
+		rc = told ? np_sysroot_read_mask(root, path, &group.cpus, err) : 0;
 	}
-	if (rc == 0)
+	/* A cache that nobody says is shared by whom is not known. */
+	if (rc == 0 && told)
 		rc = check_holds(root, path, cpu, &group.cpus, err);
-	if (rc == 0)
+	if (rc == 0 && told)
 		rc = read_cache_size(root, cpu, index, &group, err);
-	if (rc == 0)
+	if (rc == 0 && told)
 		rc = np_topology_add_group(topology, NP_LEVEL_L3, &group, err);
 	np_bitmap_release(&group.cpus);
 	return rc;
@@ -211,7 +213,8 @@ static int add_l3(const struct np_sysroot *root, unsigned cpu, struct np_topolog
 
 		np_bitmap_remove(&indexes, index);
 		snprintf(path, sizeof(path), CPU_PATH "cache/index%u/level", cpu, index);
-		rc = np_sysroot_read_long(root, path, 0, 9, &level, err);
+		if (np_sysroot_has(root, path))
+			rc = np_sysroot_read_long(root, path, 0, 9, &level, err);
 		if (rc == 0 && level == L3) {
 			rc = add_cache(root, cpu, index, topology, err);
 			break;

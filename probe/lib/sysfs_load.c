@@ -53,9 +53,11 @@ int np_sysfs_read_cpus(const struct np_sysroot *root, struct np_topology *topolo
 
 	if (rc < 0)
 		return rc;
-	if (np_bitmap_is_empty(online))
-		return np_error_set(err, ENOENT, "%s/" CPU_DIR ": no CPU is online there",
+	if (np_bitmap_is_empty(online) && np_sysroot_has(root, CPU_DIR "/online"))
+		return np_error_set(err, EINVAL, "%s/" CPU_DIR "/online: '' lists no CPU",
 		                    root->path);
+	if (np_bitmap_is_empty(online))
+		return np_error_set(err, ENOENT, "%s/" CPU_DIR ": no CPU there", root->path);
 
 	rc = np_sysroot_read_list_optional(root, CPU_DIR "/present", offline, &found, err);
 	if (rc < 0)
@@ -177,7 +179,7 @@ static int place_distances(struct np_topology *topology, size_t row, const unsig
 		memcpy(cells, values, count * sizeof(*cells));
 		return 0;
 	}
-	if (count != np_bitmap_count(possible))
+	if (count == 0 || count != np_bitmap_count(possible))
 		return -EINVAL;
 	np_bitmap_for_each (node, possible) {
 		size_t place = np_topology_node_row(topology, node);
@@ -303,8 +305,11 @@ int np_sysfs_read_nodes(const struct np_sysroot *root, bool with_memory,
 		return assume_one_node(topology, err);
 
 	rc = read_node_list(root, &online, &possible, err);
-	if (rc == 0)
+	if (rc == 0) {
 		rc = np_topology_create_nodes(topology, &online, err);
+		if (rc == -EINVAL)
+			np_error_wrap(err, rc, "%s/" NODE_DIR "/online", root->path);
+	}
 	if (rc == 0)
 		rc = read_each_node(root, with_memory, &possible, topology, err);
 	np_bitmap_release(&online);

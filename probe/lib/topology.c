@@ -156,8 +156,13 @@ int np_topology_create_nodes(struct np_topology *topology, const struct np_bitma
                              struct np_error *err)
 {
 	size_t count = np_bitmap_count(online);
+	char list[BRIEF_SIZE];
 	size_t i = 0;
 
+	if (count > NP_NODE_COUNT_MAX)
+		return np_error_set(
+			err, EINVAL, "'%s' are %zu nodes, more than a host can have (%d)",
+			np_cpulist_brief(online, list, sizeof(list)), count, NP_NODE_COUNT_MAX);
 	topology->node = calloc(count, sizeof(*topology->node));
 	topology->distance = calloc(count * count, sizeof(*topology->distance));
 	if (!topology->node || !topology->distance ||
@@ -365,8 +370,6 @@ static int note_distances(struct np_topology *topology, struct np_error *err)
 
 static int note_shared_cpus(struct np_topology *topology, struct np_error *err)
 {
-	char cpus[BRIEF_SIZE];
-
 	for (size_t i = 0; i < topology->node_count; i++)
 		for (size_t j = i + 1; j < topology->node_count; j++)
 			if (np_bitmap_intersects(&topology->node[i].cpus, &topology->node[j].cpus))
@@ -376,11 +379,19 @@ static int note_shared_cpus(struct np_topology *topology, struct np_error *err)
 					"(HBM, CXL) or split off by numa=fake, or the firmware's "
 					"table is broken",
 					topology->node[i].node, topology->node[j].node);
-	if (np_bitmap_is_empty(&topology->cpus[NP_CPUS_WITHOUT_NODE]))
+	return 0;
+}
+
+static int note_homeless_cpus(struct np_topology *topology, struct np_error *err)
+{
+	const struct np_bitmap *homeless = &topology->cpus[NP_CPUS_WITHOUT_NODE];
+	char cpus[BRIEF_SIZE];
+
+	if (np_bitmap_is_empty(homeless))
 		return 0;
-	return np_topology_add_note(
-		topology, err, "%s: in no online node",
-		np_cpulist_named("CPU", &topology->cpus[NP_CPUS_WITHOUT_NODE], cpus, sizeof(cpus)));
+	return np_topology_add_note(topology, err, "%s belong%s to no online node",
+	                            np_cpulist_named("CPU", homeless, cpus, sizeof(cpus)),
+	                            np_bitmap_count(homeless) == 1 ? "s" : "");
 }
 
 int np_topology_finish(struct np_topology *topology, struct np_error *err)
@@ -391,5 +402,7 @@ int np_topology_finish(struct np_topology *topology, struct np_error *err)
 		return no_memory(err);
 	sort_groups(topology);
 	rc = note_distances(topology, err);
-	return rc < 0 ? rc : note_shared_cpus(topology, err);
+	if (rc == 0)
+		rc = note_shared_cpus(topology, err);
+	return rc < 0 ? rc : note_homeless_cpus(topology, err);
 }

@@ -32,7 +32,15 @@ struct np_topology {
 	size_t note_count;
 };
 
-/* Makes room for the nodes of @online and their distances, all unknown. -ENOMEM. */
+/* Four times what Linux can be built for (NODES_SHIFT 10); their distances take 64 MiB. */
+enum { NP_NODE_COUNT_MAX = 4096 };
+
+/*
+ * Makes room for the nodes of @online and their distances, all unknown.
+ *
+ *   -EINVAL  more than NP_NODE_COUNT_MAX
+ *   -ENOMEM
+ */
 int np_topology_create_nodes(struct np_topology *topology, const struct np_bitmap *online,
                              struct np_error *err);
 
@@ -68,6 +76,11 @@ int np_sysfs_read_nodes(const struct np_sysroot *root, bool with_memory,
                         struct np_topology *topology, struct np_error *err);
 int np_sysfs_read_allowed(const struct np_sysroot *root, struct np_topology *topology,
                           struct np_error *err);
+/*
+ * The CPUs and nodes of our cpuset cgroup, added; either stays empty where it is not told.
+ */
+int np_sysfs_read_cpuset(const struct np_sysroot *root, struct np_bitmap *ret_cpus,
+                         struct np_bitmap *ret_nodes, struct np_error *err);
 int np_sysfs_read_groups(const struct np_sysroot *root, struct np_topology *topology,
                          struct np_error *err);
 int np_sysfs_read_nics(const struct np_sysroot *root, struct np_topology *topology,
@@ -104,6 +117,9 @@ int np_locality_choose(const struct np_topology *topology,
  */
 int np_locality_override(const struct np_topology *topology, unsigned node,
                          struct np_locality *locality, struct np_error *err);
+
+/* The line behind this one, NULL at the end. */
+const char *np_next_line(const char *line);
 
 void np_device_release(struct np_device *device);
 

@@ -24,10 +24,11 @@ struct np_bitmap {
 };
 
 /*
- * The largest index a set takes. Linux is built for at most 8192 CPUs and 1024 nodes; a number
- * beyond this in a file is damage, and must not make us allocate gigabytes.
+ * The largest index a set takes. Linux is built for at most 8192 CPUs and 1024 nodes (NR_CPUS and
+ * NODES_SHIFT of its Kconfig files); a number far beyond is damage in a file, and must cost neither
+ * gigabytes nor minutes.
  */
-#define NP_BITMAP_INDEX_MAX 1048575u
+#define NP_BITMAP_INDEX_MAX 32767u
 
 /* What np_bitmap_next() answers at the end. */
 #define NP_BITMAP_END UINT32_MAX

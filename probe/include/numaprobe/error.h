@@ -16,6 +16,8 @@ extern "C" {
 /* Room for a sysfs path (up to about 250 bytes), what was found in it and what was expected. */
 #define NP_ERROR_TEXT_SIZE 512
 
+/* The text is printable ASCII: any other byte that a file or a user put into it is shown as \xHH.
+ */
 struct np_error {
 	int code;                      /* positive errno; 0 = no error recorded */
 	char text[NP_ERROR_TEXT_SIZE]; /* one line, no newline: "what: where: why" */
@@ -38,7 +40,8 @@ int np_error_wrap(struct np_error *err, int rc, const char *fmt, ...) NP_PRINTF(
 
 /*
  * Copies @text into @buf in a form that is safe on one line of a terminal: control characters and
- * bytes above 126 become \xHH, and a text that does not fit ends in "...". Returns @buf.
+ * bytes above 126 become \xHH, and a text that does not fit ends in "...". Returns @buf. @size is
+ * at least 8.
  */
 const char *np_error_quote(const char *text, char *buf, unsigned size);
 

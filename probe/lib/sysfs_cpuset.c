@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The cpuset cgroup that this process is in, of either version of cgroups (cgroups(7),
+ * Documentation/admin-guide/cgroup-v2.rst, section Cpuset).
+ */
+#include "topology_data.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a cgroup is sought by: its path below the mount points of its hierarchy. */
+struct cgroup {
+	const char *path; /* into the text of proc/self/cgroup; ends at a newline */
+	bool v2;
+};
+
+const char *np_next_line(const char *line)
+{
+	line += strcspn(line, "\n");
+	return *line ? line + 1 : NULL;
+}
+
+/* Finds our cgroup in proc/self/cgroup: "0::/path" (v2) or "4:cpuset:/path" (v1). */
+static struct cgroup find_cgroup(const char *text)
+{
+	struct cgroup found = { .v2 = true };
+
+	for (const char *line = text; line; line = np_next_line(line)) {
+		const char *end = line + strcspn(line, "\n");
+		const char *controllers = strchr(line, ':');
+		const char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		const char *cpuset;
+
+		if (!path || path >= end)
+			continue;
+		if (path == controllers + 1)
+			found.path = path + 1;
+		cpuset = strstr(controllers, "cpuset");
+		if (cpuset && cpuset < path)
+			return (struct cgroup){ .path = path + 1, .v2 = false };
+	}
+	return found;
+}
+
+/* The mount point in a line of proc/mounts, when it is of the hierarchy sought. */
+static bool parse_mount(const char *line, bool v2, const char **ret_point, size_t *ret_len)
+{
+	const char *end = line + strcspn(line, "\n");
+	const char *point = strchr(line, ' ');
+	const char *type = point ? strchr(point + 1, ' ') : NULL;
+	const char *options = type ? strchr(type + 1, ' ') : NULL;
+	const char *cpuset;
+
+	if (!options || options >= end)
+		return false;
+	point++;
+	*ret_point = point;
+	*ret_len = (size_t)(type - point);
+	type++;
+	if (v2)
+		return strncmp(type, "cgroup2 ", 8) == 0;
+	cpuset = strstr(options, "cpuset");
+	return strncmp(type, "cgroup ", 7) == 0 && cpuset && cpuset < end;
+}
+
+/*
+ * The list in @file of the cgroup, added to *ret. A group whose parent did not hand the controller
+ * on has no such file, and what its nearest ancestor has counts for it. 0 when nothing is found.
+ */
+static int read_up(const struct np_sysroot *root, const char *mount, size_t mount_len,
+                   const struct cgroup *cgroup, const char *file, struct np_bitmap *ret,
+                   struct np_error *err)
+{
+	size_t path_len = strcspn(cgroup->path, "\n");
+	bool found = false;
+	int rc = 0;
+
+	while (mount_len > 0 && *mount == '/') {
+		mount++;
+		mount_len--;
+	}
+	/* "/" is the root cgroup, and "/.." what a container sees of a group outside its namespace.
+	 */
+	while (rc == 0 && !found) {
+		char *path;
+
+		while (path_len > 0 && cgroup->path[path_len - 1] == '/')
+			path_len--;
+		if (asprintf(&path, "%.*s%.*s/%s", (int)mount_len, mount, (int)path_len,
+		             cgroup->path, file) < 0)
+			return np_error_sys(err, ENOMEM, "cpuset");
+		rc = np_sysroot_read_list_optional(root, path, ret, &found, err);
+		free(path);
+		if (path_len == 0)
+			break;
+		while (path_len > 0 && cgroup->path[path_len - 1] != '/')
+			path_len--;
+	}
+	return rc;
+}
+
+static int read_list(const struct np_sysroot *root, const char *mounts, const struct cgroup *cgroup,
+                     const char *file, struct np_bitmap *ret, struct np_error *err)
+{
+	int rc = 0;
+
+	for (const char *line = mounts; line && rc == 0; line = np_next_line(line)) {
+		const char *point;
+		size_t len;
+
+		if (parse_mount(line, cgroup->v2, &point, &len) && np_bitmap_is_empty(ret))
+			rc = read_up(root, point, len, cgroup, file, ret, err);
+	}
+	return rc;
+}
+
+static int read_both(const struct np_sysroot *root, const char *mounts, const struct cgroup *cgroup,
+                     struct np_bitmap *ret_cpus, struct np_bitmap *ret_nodes, struct np_error *err)
+{
+	int rc = read_list(root, mounts, cgroup,
+	                   cgroup->v2 ? "cpuset.cpus.effective" : "cpuset.cpus", ret_cpus, err);
+
+	if (rc < 0)
+		return rc;
+	return read_list(root, mounts, cgroup, cgroup->v2 ? "cpuset.mems.effective" : "cpuset.mems",
+	                 ret_nodes, err);
+}
+
+int np_sysfs_read_cpuset(const struct np_sysroot *root, struct np_bitmap *ret_cpus,
+                         struct np_bitmap *ret_nodes, struct np_error *err)
+{
+	struct cgroup cgroup = { 0 };
+	char *mounts = NULL;
+	char *text = NULL;
+	int rc = np_sysroot_read_optional(root, "proc/mounts", &mounts, err);
+
+	if (rc >= 0 && mounts)
+		rc = np_sysroot_read_optional(root, "proc/self/cgroup", &text, err);
+	if (text) {
+		cgroup = find_cgroup(text);
+	} else if (rc >= 0 && mounts) {
+		/* The same path without the hierarchy's number; captures by other tools have it. */
+		rc = np_sysroot_read_optional(root, "proc/self/cpuset", &text, err);
+		cgroup = (struct cgroup){ .path = text, .v2 = true };
+	}
+	if (rc >= 0 && cgroup.path)
+		rc = read_both(root, mounts, &cgroup, ret_cpus, ret_nodes, err);
+	if (rc >= 0 && cgroup.path && cgroup.v2 && np_bitmap_is_empty(ret_cpus)) {
+		cgroup.v2 = false;
+		rc = read_both(root, mounts, &cgroup, ret_cpus, ret_nodes, err);
+	}
+	free(text);
+	free(mounts);
+	return rc < 0 ? rc : 0;
+}
