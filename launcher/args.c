@@ -212,9 +212,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return take_memory(args, NR_POLICY_LOCAL, "--localalloc", NULL);
 	case 'a':
 		args->all = true;
+		if (args->cpus_count > 0 || args->memory.text)
+			return -np_error_set(
+				&args->err, EINVAL,
+				"--all counts for the options behind it: put it first");
 		return 0;
 	case 'b':
 		args->balancing = true;
+		if (args->memory.option)
+			return -np_error_set(
+				&args->err, EINVAL,
+				"--balancing counts for the --membind behind it: put it "
+				"first");
 		return 0;
 	default:
 		return parse_show(key, arg, state, args);
@@ -270,6 +279,7 @@ static int check(struct nr_args *args)
 
 int nr_args_parse(int argc, char **argv, struct nr_args *ret)
 {
+	argp_err_exit_status = NR_EXIT_FAILED;
 	*ret = (struct nr_args){ 0 };
 	if (np_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, ret, &ret->err) < 0)
 		return -EINVAL;

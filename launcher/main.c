@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { BRIEF_SIZE = 128 };
+
 static int fail(const struct np_error *err, int status)
 {
 	fprintf(stderr, "numarun: %s\n", err->text);
@@ -33,14 +35,28 @@ static int written(int rc)
 	return fail(&err, NR_EXIT_FAILED);
 }
 
-/*
- * Where the kernel lawfully kept less (of -N what the cpuset leaves of the node, of --near the
- * inherited memory policy), the plan follows it, and the user is told.
- */
-static int follow_kernel(struct nr_plan *plan, const struct nr_applied *applied)
+/* The plan follows what the kernel lawfully kept of the CPUs, and their nodes with them. */
+static int follow_cpus(struct nr_plan *plan, const struct np_topology *topology,
+                       const struct np_bitmap *kept)
 {
-	char kept[128];
-	char planned[128];
+	char planned[BRIEF_SIZE];
+	char left[BRIEF_SIZE];
+
+	if (!plan->binds_cpus || np_bitmap_equal(kept, &plan->cpus))
+		return 0;
+	fprintf(stderr, "numarun: the kernel kept %s of %s, the others are outside the cpuset\n",
+	        np_cpulist_named("CPU", kept, left, sizeof(left)),
+	        np_cpulist_brief(&plan->cpus, planned, sizeof(planned)));
+	np_bitmap_release(&plan->nodes);
+	if (np_bitmap_copy(&plan->cpus, kept) < 0)
+		return -ENOMEM;
+	return np_topology_nodes_of_cpus(topology, kept, &plan->nodes);
+}
+
+static int follow_policy(struct nr_plan *plan, const struct nr_applied *applied)
+{
+	char planned[BRIEF_SIZE];
+	char left[BRIEF_SIZE];
 
 	if (applied->policy_refused)
 		plan->policy.mode = NR_POLICY_KEEP;
@@ -49,12 +65,23 @@ static int follow_kernel(struct nr_plan *plan, const struct nr_applied *applied)
 		fputs("numarun: a seccomp filter refuses memory policies, as containers have it: "
 		      "the inherited one stays\n",
 		      stderr);
-	if (!plan->binds_cpus || np_bitmap_equal(&applied->cpus, &plan->cpus))
+	if (applied->policy.mode == NR_POLICY_KEEP ||
+	    np_bitmap_equal(&applied->policy.nodes, &plan->policy.nodes))
 		return 0;
-	fprintf(stderr, "numarun: the kernel kept %s of %s, the others are outside the cpuset\n",
-	        np_cpulist_named("CPU", &applied->cpus, kept, sizeof(kept)),
-	        np_cpulist_brief(&plan->cpus, planned, sizeof(planned)));
-	return np_bitmap_copy(&plan->cpus, &applied->cpus);
+	fprintf(stderr,
+	        "numarun: the kernel kept %s of %s for memory, the others are outside Mems_allowed\n",
+	        np_cpulist_named("node", &applied->policy.nodes, left, sizeof(left)),
+	        np_cpulist_brief(&plan->policy.nodes, planned, sizeof(planned)));
+	return np_bitmap_copy(&plan->policy.nodes, &applied->policy.nodes);
+}
+
+/* Where the kernel lawfully kept less than was planned, the plan follows it and the user is told. */
+static int follow_kernel(struct nr_plan *plan, const struct np_topology *topology,
+                         const struct nr_applied *applied)
+{
+	int rc = follow_cpus(plan, topology, &applied->cpus);
+
+	return rc < 0 ? rc : follow_policy(plan, applied);
 }
 
 static int become(const struct nr_args *args, const struct nr_plan *plan, struct np_error *err)
@@ -75,7 +102,7 @@ static int carry_out(const struct nr_args *args, const struct np_topology *topol
 	struct nr_applied applied = { 0 };
 	int rc = nr_apply(plan, &applied, err);
 
-	if (rc == 0 && follow_kernel(plan, &applied) < 0)
+	if (rc == 0 && follow_kernel(plan, topology, &applied) < 0)
 		rc = np_error_sys(err, ENOMEM, "plan");
 	if (rc == 0 && args->explain)
 		nr_show_applied(&applied, stderr);
@@ -110,12 +137,28 @@ static int run(const struct nr_args *args, const struct np_topology *topology, s
 	return status;
 }
 
+/*
+ * hwloc's own banners about damaged descriptions are kept off, but only while we load: the program's
+ * environment is not ours to change.
+ */
+static int load_quietly(struct nr_args *args, struct np_topology **ret)
+{
+	bool was_set = getenv("HWLOC_HIDE_ERRORS") != NULL;
+	int rc;
+
+	setenv("HWLOC_HIDE_ERRORS", "2", 0);
+	rc = nr_args_load(args, ret, &args->err);
+	if (!was_set)
+		unsetenv("HWLOC_HIDE_ERRORS");
+	return rc;
+}
+
 static int load_and_run(struct nr_args *args)
 {
 	struct np_topology *topology = NULL;
 	int status = 0;
 
-	if (nr_args_load(args, &topology, &args->err) < 0)
+	if (load_quietly(args, &topology) < 0)
 		return fail(&args->err, NR_EXIT_FAILED);
 	if (args->hardware) {
 		nr_show_hardware(topology, stdout);

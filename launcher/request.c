@@ -114,6 +114,16 @@ static int parse_nodes(const struct nr_set_arg *set, const struct np_topology *t
 	return rc < 0 ? np_error_wrap(err, rc, "%s", set->option) : 0;
 }
 
+/* A preference for several nodes is another policy. */
+static int check_preferred(const struct nr_request *request, struct np_error *err)
+{
+	if (request->policy.mode != NR_POLICY_PREFERRED ||
+	    np_bitmap_count(&request->policy.nodes) == 1)
+		return 0;
+	return np_error_set(err, EINVAL,
+	                    "--preferred takes one node; --preferred-many takes several");
+}
+
 /* One -N or -C; the ones before the last are read too, so that a mistake in them is told. */
 static int parse_cpus(const struct nr_set_arg *set, const struct np_topology *topology,
                       size_t *next_device, struct nr_request *ret, struct np_error *err)
@@ -142,11 +152,12 @@ int nr_args_request(const struct nr_args *args, const struct np_topology *topolo
 	ret->far = args->far;
 	ret->policy.mode = args->policy_mode;
 	ret->policy.balancing = args->balancing;
+	ret->policy_may_shrink = args->memory.all;
 
 	for (size_t i = 0; i < args->cpus_count && rc == 0; i++)
 		rc = parse_cpus(&args->cpus[i], topology, &next_device, ret, err);
 	if (rc == 0 && args->memory.text)
 		rc = parse_nodes(&args->memory, topology, nr_set_parse_memory_nodes, &next_device,
 		                 &ret->policy.nodes, err);
-	return rc;
+	return rc < 0 ? rc : check_preferred(ret, err);
 }

@@ -78,11 +78,11 @@ static json_t *picks_json(const struct nr_plan *plan)
 	for (size_t i = 0; i < plan->pick_count; i++) {
 		const struct nr_pick *pick = &plan->picks[i];
 
-		json_array_append_new(
-			array,
-			json_pack("{s:i, s:o, s:i, s:o}", "tier", (int)pick->tier, "distance",
-		                  np_json_number(pick->has_distance, pick->distance), "cores",
-		                  (int)pick->core_count, "cpus", np_json_set(&pick->cpus)));
+		np_json_append(&array, json_pack("{s:i, s:o, s:i, s:o}", "tier", (int)pick->tier,
+		                                 "distance",
+		                                 np_json_number(pick->has_distance, pick->distance),
+		                                 "cores", (int)pick->core_count, "cpus",
+		                                 np_json_set(&pick->cpus)));
 	}
 	return array;
 }
@@ -92,7 +92,7 @@ static json_t *texts_json(char *const *texts, size_t count)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(array, np_json_text(texts[i]));
+		np_json_append(&array, np_json_text(texts[i]));
 	return array;
 }
 

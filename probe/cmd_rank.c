@@ -121,21 +121,17 @@ static int print_table(const struct np_topology *topology, const struct np_rank 
 	for (size_t i = 0; i < rank->tier_count; i++) {
 		const struct np_tier *tier = &rank->tiers[i];
 		unsigned cores = count_cores(topology, &tier->cpus);
-		char *nodes = np_cpulist_print(&tier->nodes);
-		char *cpus = np_cpulist_print(&tier->cpus);
 
-		if (nodes && cpus && (!only_tier || tier->tier == only_tier)) {
-			np_table_add_row(table);
-			np_table_set(table, 0, "%u", tier->tier);
-			if (tier->has_distance)
-				np_table_set(table, 1, "%u", tier->distance);
-			if (cores > 0)
-				np_table_set(table, 2, "%u", cores);
-			np_table_set(table, 3, "%s", *nodes ? nodes : "-");
-			np_table_set(table, 4, "%s", cpus);
-		}
-		free(nodes);
-		free(cpus);
+		if (only_tier && tier->tier != only_tier)
+			continue;
+		np_table_add_row(table);
+		np_table_set(table, 0, "%u", tier->tier);
+		if (tier->has_distance)
+			np_table_set(table, 1, "%u", tier->distance);
+		if (cores > 0)
+			np_table_set(table, 2, "%u", cores);
+		np_table_set_list(table, 3, &tier->nodes, "-");
+		np_table_set_list(table, 4, &tier->cpus, "-");
 	}
 	rc = np_table_print(table, stdout);
 	np_table_free(table);
@@ -180,7 +176,10 @@ static int print_rank(const struct rank_args *args, const struct np_topology *to
 		return refuse_unknown(args, topology, device, err);
 	if (rc < 0)
 		return np_cmd_fail(err, NP_EXIT_NO);
-	if (args->tier > rank.tier_count) {
+	if (rank.tier_count == 0) {
+		np_error_set(err, ERANGE, "%s: no CPU of this host can be used", device->name);
+		status = np_cmd_fail(err, NP_EXIT_NO);
+	} else if (args->tier > rank.tier_count) {
 		np_error_set(err, ERANGE, "%s: no tier %u, the last one is %zu", device->name,
 		             args->tier, rank.tier_count);
 		status = np_cmd_fail(err, NP_EXIT_NO);

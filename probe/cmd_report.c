@@ -77,14 +77,14 @@ static json_t *groups_json(const struct np_topology *topology, enum np_level lev
 		json_t *object = json_object();
 
 		if (level != NP_LEVEL_L3)
-			json_object_set_new(object, level == NP_LEVEL_CORE ? "core" : "package",
-			                    np_json_number(group->has_id, group->id));
-		json_object_set_new(object, "cpus", np_json_set(&group->cpus));
+			np_json_set_member(&object, level == NP_LEVEL_CORE ? "core" : "package",
+			                   np_json_number(group->has_id, group->id));
+		np_json_set_member(&object, "cpus", np_json_set(&group->cpus));
 		if (level == NP_LEVEL_L3)
 			json_object_set_new(
 				object, "size_bytes",
 				np_json_number(group->size_bytes > 0, group->size_bytes));
-		json_array_append_new(array, object);
+		np_json_append(&array, object);
 	}
 	return array;
 }
@@ -98,7 +98,7 @@ static json_t *distances_json(const struct np_topology *topology, unsigned from)
 		unsigned distance = 0;
 		int rc = np_topology_node_distance(topology, from, to, &distance);
 
-		json_array_append_new(array, np_json_number(rc == 0, distance));
+		np_json_append(&array, np_json_number(rc == 0, distance));
 	}
 	return array;
 }
@@ -110,8 +110,8 @@ static json_t *nodes_json(const struct np_topology *topology)
 	np_bitmap_for_each (index, np_topology_nodes(topology, NP_NODES_ONLINE)) {
 		const struct np_node *node = np_topology_node(topology, index);
 
-		json_array_append_new(
-			array,
+		np_json_append(
+			&array,
 			json_pack("{s:i, s:o, s:o, s:o, s:o}", "node", (int)index, "cpus",
 		                  np_json_set(&node->cpus), "memory_bytes",
 		                  np_json_number(node->has_memory_size, node->memory_bytes),
@@ -130,11 +130,11 @@ static json_t *devices_json(const struct np_topology *topology, const struct np_
 		const struct np_device *device = np_topology_device(topology, i);
 		json_t *object = np_device_json(device);
 
-		json_object_set_new(object, "state", np_json_text(device->state));
-		json_object_set_new(object, "speed_bits_per_s",
-		                    np_json_number(device->has_speed, device->speed_bps));
-		json_object_set_new(object, "tiers", np_tiers_json(&ranks[i], 0));
-		json_array_append_new(array, object);
+		np_json_set_member(&object, "state", np_json_text(device->state));
+		np_json_set_member(&object, "speed_bits_per_s",
+		                   np_json_number(device->has_speed, device->speed_bps));
+		np_json_set_member(&object, "tiers", np_tiers_json(&ranks[i], 0));
+		np_json_append(&array, object);
 	}
 	return array;
 }
@@ -144,7 +144,7 @@ static json_t *notes_json(const struct np_topology *topology)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < np_topology_note_count(topology); i++)
-		json_array_append_new(array, json_string(np_topology_note(topology, i)));
+		np_json_append(&array, json_string(np_topology_note(topology, i)));
 	return array;
 }
 
@@ -243,7 +243,6 @@ static int print_nodes(const struct np_topology *topology)
 
 	np_bitmap_for_each (index, np_topology_nodes(topology, NP_NODES_ONLINE)) {
 		const struct np_node *node = np_topology_node(topology, index);
-		char *cpus = np_cpulist_print(&node->cpus);
 		char text[BRIEF_SIZE];
 
 		np_table_add_row(table);
@@ -254,8 +253,7 @@ static int print_nodes(const struct np_topology *topology)
 		np_table_set(table, 2, "%s", text);
 		print_size(text, sizeof(text), node->has_memory_free, node->memory_free_bytes);
 		np_table_set(table, 3, "%s", text);
-		np_table_set(table, 4, "%s", !cpus ? "?" : *cpus ? cpus : "none");
-		free(cpus);
+		np_table_set_list(table, 4, &node->cpus, "none");
 	}
 	rc = np_table_print(table, stdout);
 	np_table_free(table);

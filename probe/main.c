@@ -77,7 +77,12 @@ int main(int argc, char **argv)
 {
 	char *default_command[] = { "report", NULL };
 	struct main_args args = { 0 };
-	int rc = np_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &args, &args.common.err);
+	int rc;
+
+	argp_err_exit_status = NP_EXIT_NO;
+	/* hwloc's own banners about damaged exports; we say what is wrong in our line. */
+	setenv("HWLOC_HIDE_ERRORS", "2", 0);
+	rc = np_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &args, &args.common.err);
 
 	if (args.command) {
 		args.common.err = (struct np_error){ 0 };

@@ -3,6 +3,7 @@
 #include <numaprobe/cpulist.h>
 #include <numarun/apply.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,17 +72,27 @@ static int apply_cpus(const struct nr_plan *plan, struct np_bitmap *ret, struct 
 	                    np_cpulist_brief(ret, kept, sizeof(kept)));
 }
 
-static int verify_policy(const struct nr_policy *policy, struct nr_policy *ret,
-                         struct np_error *err)
+static bool policy_is_kept(const struct nr_plan *plan, const struct nr_policy *kept)
+{
+	const struct nr_policy *policy = &plan->policy;
+
+	if (kept->mode != policy->mode || kept->balancing != policy->balancing)
+		return false;
+	if (np_bitmap_equal(&kept->nodes, &policy->nodes))
+		return true;
+	return plan->policy_may_shrink && !np_bitmap_is_empty(&kept->nodes) &&
+	       np_bitmap_is_subset(&kept->nodes, &policy->nodes);
+}
+
+static int verify_policy(const struct nr_plan *plan, struct nr_policy *ret, struct np_error *err)
 {
 	char *wanted;
 	char *kept;
 	int rc = nr_policy_get(ret, err);
 
-	if (rc < 0 || (ret->mode == policy->mode && ret->balancing == policy->balancing &&
-	               np_bitmap_equal(&ret->nodes, &policy->nodes)))
+	if (rc < 0 || policy_is_kept(plan, ret))
 		return rc;
-	wanted = nr_policy_print(policy);
+	wanted = nr_policy_print(&plan->policy);
 	kept = nr_policy_print(ret);
 	np_error_set(err, EXDEV, "memory policy %s: the kernel kept %s", wanted ? wanted : "?",
 	             kept ? kept : "?");
@@ -103,29 +114,44 @@ static int apply_policy(const struct nr_plan *plan, struct nr_applied *ret, stru
 		return 0;
 	}
 	if (rc == 0)
-		return verify_policy(&plan->policy, &ret->policy, err);
+		return verify_policy(plan, &ret->policy, err);
 	if (err)
 		*err = why;
 	return rc;
 }
 
+/* What was so before, to be put back when a plan fails halfway. */
+struct before {
+	struct np_bitmap cpus;
+	struct nr_policy policy; /* KEEP where it could not be read, as under a filter */
+};
+
+static void put_back(const struct nr_plan *plan, const struct before *before)
+{
+	if (plan->binds_cpus)
+		nr_affinity_set(&before->cpus, NULL);
+	nr_policy_set(&before->policy, NULL);
+}
+
 int nr_apply(const struct nr_plan *plan, struct nr_applied *ret, struct np_error *err)
 {
 	struct nr_applied applied = { 0 };
-	struct np_bitmap before = { 0 };
-	int rc = nr_affinity_get(&before, err);
+	struct before before = { 0 };
+	int rc = nr_affinity_get(&before.cpus, err);
 
+	if (rc == 0 && plan->policy.mode != NR_POLICY_KEEP)
+		nr_policy_get(&before.policy, NULL);
 	if (rc == 0)
 		rc = apply_cpus(plan, &applied.cpus, err);
 	if (rc == 0)
 		rc = apply_policy(plan, &applied, err);
 	if (rc < 0) {
-		if (plan->binds_cpus)
-			nr_affinity_set(&before, NULL);
+		put_back(plan, &before);
 		nr_applied_release(&applied);
 	} else {
 		*ret = applied;
 	}
-	np_bitmap_release(&before);
+	np_bitmap_release(&before.cpus);
+	nr_policy_release(&before.policy);
 	return rc;
 }

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BRIEF_SIZE = 96 };
+/* 255 is the firmware's word for a node that cannot be reached (ACPI, SLIT). */
+enum { BRIEF_SIZE = 96, UNREACHABLE = 255 };
 
 static int no_memory(struct np_error *err)
 {
@@ -243,11 +244,15 @@ static int check_local(const struct np_rank *rank, const struct nr_request *requ
 static int plan_near(const struct np_topology *topology, const struct nr_request *request,
                      struct nr_plan *plan, struct np_error *err)
 {
-	const struct np_device *device = np_topology_device(topology, 0);
+	const struct np_device *device;
 	size_t first = request->tier ? request->tier - 1 : 0;
 	struct np_rank rank = { 0 };
-	int rc = np_rank_cpus(topology, &device->locality, &rank, err);
+	int rc;
 
+	if (np_topology_device_count(topology) == 0)
+		return np_error_set(err, EINVAL, "near: the topology was loaded without a device");
+	device = np_topology_device(topology, 0);
+	rc = np_rank_cpus(topology, &device->locality, &rank, err);
 	plan->near = device;
 	plan->wanted_count = request->count;
 	if (rc == -ENODATA)
@@ -295,6 +300,20 @@ static int warn_isolated(const struct np_topology *topology, struct nr_plan *pla
 	return rc;
 }
 
+static int add_node_cpus(const struct np_topology *topology, const struct np_bitmap *nodes,
+                         struct np_bitmap *cpus, struct np_error *err)
+{
+	np_bitmap_for_each (index, nodes) {
+		const struct np_node *node = np_topology_node(topology, index);
+
+		if (!node)
+			return np_error_set(err, EINVAL, "node %u does not exist", index);
+		if (np_bitmap_or(cpus, &node->cpus) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int plan_cpus(const struct np_topology *topology, const struct nr_request *request,
                      struct nr_plan *plan, struct np_error *err)
 {
@@ -310,10 +329,9 @@ static int plan_cpus(const struct np_topology *topology, const struct nr_request
 		break;
 	case NR_CPUS_NODES:
 		plan->may_shrink = !request->strict;
-		np_bitmap_for_each (node, &request->nodes)
-			if (rc == 0)
-				rc = np_bitmap_or(&plan->cpus,
-				                  &np_topology_node(topology, node)->cpus);
+		rc = add_node_cpus(topology, &request->nodes, &plan->cpus, err);
+		if (rc == -EINVAL)
+			return rc;
 		break;
 	case NR_CPUS_NEAR:
 		rc = plan_near(topology, request, plan, err);
@@ -356,10 +374,11 @@ static int plan_far(const struct np_topology *topology, struct nr_plan *plan, st
 	char nodes[BRIEF_SIZE];
 
 	np_bitmap_for_each (node, with_memory) {
-		unsigned distance;
+		unsigned distance = 0;
 
 		if (np_bitmap_has(&plan->nodes, node) ||
-		    !nearest_distance(topology, &plan->nodes, node, &distance))
+		    !nearest_distance(topology, &plan->nodes, node, &distance) ||
+		    distance >= UNREACHABLE)
 			continue;
 		if (farthest == NP_BITMAP_END || distance > plan->far_distance) {
 			farthest = node;
@@ -376,30 +395,6 @@ static int plan_far(const struct np_topology *topology, struct nr_plan *plan, st
 	return np_bitmap_add(&plan->policy.nodes, farthest) < 0 ? no_memory(err) : 0;
 }
 
-/* numactl -p takes a set too, and prefers its first node: so do we, but not without a word. */
-static int prefer_first(const struct nr_request *request, struct nr_plan *plan,
-                        struct np_error *err)
-{
-	unsigned first = np_bitmap_next(&plan->policy.nodes, 0);
-	char nodes[BRIEF_SIZE];
-
-	if (plan->policy.mode != NR_POLICY_PREFERRED || np_bitmap_count(&plan->policy.nodes) <= 1)
-		return 0;
-	np_cpulist_named("node", &plan->policy.nodes, nodes, sizeof(nodes));
-	if (request->strict)
-		return np_error_set(err, EINVAL,
-		                    "--preferred takes one node, not %s; --preferred-many takes "
-		                    "several",
-		                    nodes);
-	np_bitmap_release(&plan->policy.nodes);
-	if (np_bitmap_add(&plan->policy.nodes, first) < 0 ||
-	    warn(plan,
-	         "--preferred takes one node: of %s it is %u (--preferred-many takes several)",
-	         nodes, first) < 0)
-		return no_memory(err);
-	return 0;
-}
-
 static int plan_memory(const struct np_topology *topology, const struct nr_request *request,
                        struct nr_plan *plan, struct np_error *err)
 {
@@ -407,6 +402,7 @@ static int plan_memory(const struct np_topology *topology, const struct nr_reque
 		return plan_far(topology, plan, err);
 	plan->policy.mode = request->policy.mode;
 	plan->policy.balancing = request->policy.balancing;
+	plan->policy_may_shrink = request->policy_may_shrink && !request->strict;
 	/* Near means memory too; an inherited policy could say otherwise. */
 	if (request->cpu_choice == NR_CPUS_NEAR && request->policy.mode == NR_POLICY_KEEP) {
 		plan->policy.mode = NR_POLICY_LOCAL;
@@ -414,7 +410,7 @@ static int plan_memory(const struct np_topology *topology, const struct nr_reque
 	}
 	if (np_bitmap_copy(&plan->policy.nodes, &request->policy.nodes) < 0)
 		return no_memory(err);
-	return prefer_first(request, plan, err);
+	return 0;
 }
 
 int nr_plan_make(const struct np_topology *topology, const struct nr_request *request,

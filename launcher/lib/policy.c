@@ -89,6 +89,11 @@ static int explain_refusal(int code, const struct nr_policy *policy, const char 
 		                    "memory policy %s with NUMA balancing: this kernel does not "
 		                    "have it (Linux 5.12 does), or nodes %s cannot be used",
 		                    mode, nodes);
+	if (code == EINVAL && *nodes)
+		return np_error_set(err, EINVAL,
+		                    "memory policy %s: none of the nodes %s can be used, they are "
+		                    "outside Mems_allowed of the cpuset",
+		                    mode, nodes);
 	return np_error_sys(err, code, "memory policy %s for nodes %s", mode,
 	                    *nodes ? nodes : "(none)");
 }

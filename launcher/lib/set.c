@@ -20,8 +20,8 @@ static int refuse_cpu(const struct np_topology *topology, unsigned cpu, struct n
 		return np_error_set(err, EINVAL, "CPU %u is offline; online are %s", cpu,
 		                    np_cpulist_brief(online, list, sizeof(list)));
 	if (!np_bitmap_has(online, cpu))
-		return np_error_set(err, EINVAL, "CPU %u does not exist; there are %s", cpu,
-		                    np_cpulist_brief(online, list, sizeof(list)));
+		return np_error_set(err, EINVAL, "CPU %u does not exist; this host has %s", cpu,
+		                    np_cpulist_named("CPU", online, list, sizeof(list)));
 	if (!np_bitmap_has(np_topology_cpus(topology, NP_CPUS_CPUSET), cpu))
 		return np_error_set(err, EINVAL,
 		                    "CPU %u is outside the cpuset of this cgroup, which holds %s",
@@ -44,9 +44,9 @@ static int refuse_missing_node(const struct np_topology *topology, unsigned node
 {
 	char list[BRIEF_SIZE];
 
-	return np_error_set(
-		err, EINVAL, "node %u does not exist; there are %s", node,
-		np_cpulist_brief(np_topology_nodes(topology, NP_NODES_ONLINE), list, sizeof(list)));
+	return np_error_set(err, EINVAL, "node %u does not exist; this host has %s", node,
+	                    np_cpulist_named("node", np_topology_nodes(topology, NP_NODES_ONLINE),
+	                                     list, sizeof(list)));
 }
 
 static int refuse_cpu_node(const struct np_topology *topology, unsigned node, struct np_error *err)
@@ -55,6 +55,12 @@ static int refuse_cpu_node(const struct np_topology *topology, unsigned node, st
 
 	if (!np_topology_node(topology, node))
 		return refuse_missing_node(topology, node, err);
+	if (np_bitmap_has(np_topology_nodes(topology, NP_NODES_WITH_CPUS), node))
+		return np_error_set(
+			err, EINVAL,
+			"node %u has no CPU in the cpuset of this cgroup, which holds %s", node,
+			np_cpulist_named("CPU", np_topology_cpus(topology, NP_CPUS_CPUSET), list,
+		                         sizeof(list)));
 	return np_error_set(err, EINVAL, "node %u has no CPUs to run on; nodes with CPUs are %s",
 	                    node,
 	                    np_cpulist_brief(np_topology_nodes(topology, NP_NODES_WITH_CPUS), list,
@@ -216,10 +222,15 @@ int nr_set_parse_cpus(const char *text, const struct np_topology *topology, bool
 int nr_set_parse_cpu_nodes(const char *text, const struct np_topology *topology,
                            struct np_bitmap *ret, struct np_error *err)
 {
-	const struct np_bitmap *nodes = np_topology_nodes(topology, NP_NODES_WITH_CPUS);
-	const struct universe universe = { .usable = nodes, .whole = nodes };
+	struct np_bitmap nodes = { 0 };
+	const struct universe universe = { .usable = &nodes, .whole = &nodes };
+	int rc = np_topology_nodes_of_cpus(topology, np_topology_cpus(topology, NP_CPUS_CPUSET),
+	                                   &nodes);
 
-	return parse_set(text, topology, &universe, refuse_cpu_node, ret, err);
+	rc = rc < 0 ? np_error_sys(err, ENOMEM, "set")
+	            : parse_set(text, topology, &universe, refuse_cpu_node, ret, err);
+	np_bitmap_release(&nodes);
+	return rc;
 }
 
 int nr_set_parse_memory_nodes(const char *text, const struct np_topology *topology, bool all,

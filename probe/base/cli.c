@@ -24,7 +24,7 @@ static void show_and_exit(const struct argp_state *state, unsigned what)
 	/* Without argp's paragraph on what is mandatory for short options. */
 	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0);
 	argp_help(state->root_argp, stdout, what, state->name);
-	exit(fflush(stdout) == EOF ? NP_EXIT_NO : NP_EXIT_OK);
+	exit(fflush(stdout) == EOF ? argp_err_exit_status : NP_EXIT_OK);
 }
 
 static error_t parse_help(int key, char *arg, struct argp_state *state)
@@ -42,7 +42,7 @@ static error_t parse_help(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_VERSION:
 		puts(argp_program_version);
-		exit(fflush(stdout) == EOF ? NP_EXIT_NO : NP_EXIT_OK);
+		exit(fflush(stdout) == EOF ? argp_err_exit_status : NP_EXIT_OK);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -45,6 +45,26 @@ json_t *np_json_text(const char *text)
 	return value;
 }
 
+void np_json_append(json_t **array, json_t *value)
+{
+	if (!*array) {
+		json_decref(value);
+	} else if (json_array_append_new(*array, value) < 0) {
+		json_decref(*array);
+		*array = NULL;
+	}
+}
+
+void np_json_set_member(json_t **object, const char *key, json_t *value)
+{
+	if (!*object) {
+		json_decref(value);
+	} else if (json_object_set_new(*object, key, value) < 0) {
+		json_decref(*object);
+		*object = NULL;
+	}
+}
+
 int np_json_write(json_t *document, FILE *out)
 {
 	int rc = 0;

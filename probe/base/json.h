@@ -22,6 +22,11 @@ json_t *np_json_number(bool known, uint64_t value);
 /* @text, or null where it is NULL. In text that is no UTF-8, bytes beyond ASCII become \xHH. */
 json_t *np_json_text(const char *text);
 
+/* Appends @value, whose reference it takes; when memory ran out for either, *array becomes NULL. */
+void np_json_append(json_t **array, json_t *value);
+/* The same for a member of an object. */
+void np_json_set_member(json_t **object, const char *key, json_t *value);
+
 /*
  * Writes the document with a newline behind it, and ends the reference, whatever happens. A NULL
  * document is memory that ran out.

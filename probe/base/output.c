@@ -20,12 +20,12 @@ json_t *np_device_json(const struct np_device *device)
 	if (!object)
 		return NULL;
 	if (!np_bitmap_is_empty(&locality->cpus))
-		json_object_set_new(object, "cpus", np_json_set(&locality->cpus));
+		np_json_set_member(&object, "cpus", np_json_set(&locality->cpus));
 	if (locality->other_evidence != NP_EVIDENCE_UNKNOWN)
-		json_object_set_new(object, "disagrees",
-		                    json_pack("{s:s, s:o}", "evidence",
-		                              np_evidence_name(locality->other_evidence), "nodes",
-		                              np_json_set(&locality->other_nodes)));
+		np_json_set_member(&object, "disagrees",
+		                   json_pack("{s:s, s:o}", "evidence",
+		                             np_evidence_name(locality->other_evidence), "nodes",
+		                             np_json_set(&locality->other_nodes)));
 	return object;
 }
 
@@ -38,12 +38,11 @@ json_t *np_tiers_json(const struct np_rank *rank, unsigned only_tier)
 
 		if (only_tier && tier->tier != only_tier)
 			continue;
-		json_array_append_new(array,
-		                      json_pack("{s:i, s:o, s:o, s:o}", "tier", (int)tier->tier,
-		                                "distance",
-		                                np_json_number(tier->has_distance, tier->distance),
-		                                "nodes", np_json_known_set(&tier->nodes), "cpus",
-		                                np_json_set(&tier->cpus)));
+		np_json_append(&array, json_pack("{s:i, s:o, s:o, s:o}", "tier", (int)tier->tier,
+		                                 "distance",
+		                                 np_json_number(tier->has_distance, tier->distance),
+		                                 "nodes", np_json_known_set(&tier->nodes), "cpus",
+		                                 np_json_set(&tier->cpus)));
 	}
 	return array;
 }
@@ -54,10 +53,9 @@ json_t *np_excluded_json(const struct np_bitmap excluded[NP_EXCLUSION_COUNT])
 
 	for (size_t i = 0; i < NP_EXCLUSION_COUNT; i++)
 		if (!np_bitmap_is_empty(&excluded[i]))
-			json_array_append_new(array,
-			                      json_pack("{s:o, s:s}", "cpus",
-			                                np_json_set(&excluded[i]), "reason",
-			                                np_exclusion_name((enum np_exclusion)i)));
+			np_json_append(&array, json_pack("{s:o, s:s}", "cpus",
+			                                 np_json_set(&excluded[i]), "reason",
+			                                 np_exclusion_name((enum np_exclusion)i)));
 	return array;
 }
 

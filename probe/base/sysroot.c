@@ -24,7 +24,7 @@ int np_sysroot_open(const char *dir, struct np_sysroot *ret, struct np_error *er
 	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
-		return np_error_sys(err, errno, "%s", path);
+		return np_error_sys(err, errno, "%s", *path ? path : "''");
 	*ret = (struct np_sysroot){
 		.fd = fd,
 		.live = strcmp(path, "/") == 0,

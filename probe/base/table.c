@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <libsmartcols.h>
+#include <numaprobe/cpulist.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -26,6 +27,8 @@ struct np_table *np_table_create(const struct np_column *columns, size_t count)
 		return NULL;
 	}
 	/* Nothing is cut to the terminal's width: a list of CPUs cut short is a wrong list. */
+	/* What could steer a terminal was escaped where it was read. */
+	scols_table_enable_noencoding(table->table, 1);
 	scols_table_set_termforce(table->table, SCOLS_TERMFORCE_NEVER);
 	for (size_t i = 0; i < count; i++)
 		if (!scols_table_new_column(table->table, columns[i].name, 0,
@@ -64,6 +67,23 @@ void np_table_set(struct np_table *table, size_t column, const char *fmt, ...)
 	len = vasprintf(&text, fmt, args);
 	va_end(args);
 	table->failed = len < 0 || scols_line_refer_data(table->line, column, text) < 0;
+}
+
+void np_table_set_list(struct np_table *table, size_t column, const struct np_bitmap *set,
+                       const char *none)
+{
+	char *list;
+
+	if (np_bitmap_is_empty(set)) {
+		np_table_set(table, column, "%s", none);
+		return;
+	}
+	list = np_cpulist_print(set);
+	if (list)
+		np_table_set(table, column, "%s", list);
+	else if (table)
+		table->failed = true;
+	free(list);
 }
 
 int np_table_print(struct np_table *table, FILE *out)

@@ -5,6 +5,7 @@
 #ifndef NP_TABLE_H
 #define NP_TABLE_H
 
+#include <numaprobe/bitmap.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -29,6 +30,10 @@ void np_table_add_row(struct np_table *table);
 /* Sets a cell of the last row, printf style. */
 void np_table_set(struct np_table *table, size_t column, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* The same with a set as a list; @none stands for the empty one. */
+void np_table_set_list(struct np_table *table, size_t column, const struct np_bitmap *set,
+                       const char *none);
 
 /*
  *   -ENOMEM  now, or in any of the calls before

@@ -24,15 +24,21 @@ static int no_memory(struct np_error *err)
 	return np_error_sys(err, ENOMEM, "topology");
 }
 
-/* Adds the members of hwloc's bitmap to *ret; an infinite one (nothing is known) adds none. */
+/*
+ * Adds the members of hwloc's bitmap to *ret; an infinite one (nothing is known) adds none.
+ *
+ *   -ERANGE  a number that no host has
+ *   -ENOMEM
+ */
 static int add_bitmap(struct np_bitmap *ret, hwloc_const_bitmap_t from)
 {
+	int rc = 0;
+
 	if (!from || hwloc_bitmap_weight(from) < 0)
 		return 0;
-	for (int i = hwloc_bitmap_first(from); i >= 0; i = hwloc_bitmap_next(from, i))
-		if (np_bitmap_add(ret, (unsigned)i) < 0)
-			return -ENOMEM;
-	return 0;
+	for (int i = hwloc_bitmap_first(from); i >= 0 && rc == 0; i = hwloc_bitmap_next(from, i))
+		rc = np_bitmap_add(ret, (unsigned)i);
+	return rc;
 }
 
 static int read_sets(hwloc_topology_t hwloc, struct np_topology *topology, struct np_error *err)
@@ -42,12 +48,21 @@ static int read_sets(hwloc_topology_t hwloc, struct np_topology *topology, struc
 	struct np_bitmap *offline = &topology->cpus[NP_CPUS_OFFLINE];
 	struct np_bitmap *allowed = &topology->cpus[NP_CPUS_ALLOWED];
 
-	if (add_bitmap(online, machine->cpuset) < 0 ||
-	    add_bitmap(offline, machine->complete_cpuset) < 0 ||
-	    add_bitmap(allowed, hwloc_topology_get_allowed_cpuset(hwloc)) < 0 ||
-	    np_bitmap_copy(&topology->cpus[NP_CPUS_CPUSET], allowed) < 0 ||
-	    add_bitmap(&topology->nodes[NP_NODES_ALLOWED],
-	               hwloc_topology_get_allowed_nodeset(hwloc)) < 0)
+	int rc = add_bitmap(online, machine->cpuset);
+
+	if (rc == 0)
+		rc = add_bitmap(offline, machine->complete_cpuset);
+	if (rc == 0)
+		rc = add_bitmap(allowed, hwloc_topology_get_allowed_cpuset(hwloc));
+	if (rc == 0)
+		rc = np_bitmap_copy(&topology->cpus[NP_CPUS_CPUSET], allowed);
+	if (rc == 0)
+		rc = add_bitmap(&topology->nodes[NP_NODES_ALLOWED],
+		                hwloc_topology_get_allowed_nodeset(hwloc));
+	if (rc == -ERANGE)
+		return np_error_set(err, EINVAL, "%s: it numbers CPUs or nodes beyond %u",
+		                    topology->origin, NP_BITMAP_INDEX_MAX);
+	if (rc < 0)
 		return no_memory(err);
 	np_bitmap_and_not(offline, online);
 	return 0;
@@ -234,7 +249,6 @@ static int read_groups(hwloc_topology_t hwloc, struct np_topology *topology, str
 
 /* ---- devices ---- */
 
-/* "0000:c1:00.1" of the nearest PCI ancestor in a new string; NULL when there is none. */
 static hwloc_obj_t pci_ancestor(hwloc_obj_t obj)
 {
 	while (obj && obj->type != HWLOC_OBJ_PCI_DEVICE)
@@ -242,6 +256,7 @@ static hwloc_obj_t pci_ancestor(hwloc_obj_t obj)
 	return obj;
 }
 
+/* "0000:c1:00.1" in a new string; NULL when memory runs out. */
 static char *print_pci(hwloc_obj_t obj)
 {
 	char *text;
@@ -386,11 +401,48 @@ static int explain_xml(const char *path, struct np_error *err)
 			 : "not a whole topology exported by hwloc (lstopo file.xml makes one)");
 }
 
+/* Has the tag the first attribute, and lacks the second? */
+static bool lacks(const char *tag, const char *has, const char *needs)
+{
+	return strstr(tag, has) && !strstr(tag, needs);
+}
+
+/*
+ * hwloc 2.9 crashes on an object that has a set and not the complete one; no export of its own
+ * lacks that.
+ */
+static int check_objects(const char *path, struct np_error *err)
+{
+	FILE *in = fopen(path, "re");
+	char *tag = NULL;
+	size_t size = 0;
+	int rc = 0;
+
+	if (!in)
+		return np_error_sys(err, errno, "%s", path);
+	errno = 0;
+	while (rc == 0 && getdelim(&tag, &size, '>', in) > 0) {
+		const char *object = strstr(tag, "<object ");
+
+		if (object && (lacks(object, " cpuset=\"", " complete_cpuset=\"") ||
+		               lacks(object, " nodeset=\"", " complete_nodeset=\"")))
+			rc = np_error_set(
+				err, EINVAL,
+				"%s: damaged: an object has a set but not its complete_ one", path);
+	}
+	if (rc == 0 && ferror(in))
+		rc = np_error_sys(err, errno ? errno : EIO, "%s", path);
+	free(tag);
+	fclose(in);
+	return rc;
+}
+
 static int load_xml(const char *path, hwloc_topology_t *ret, struct np_error *err)
 {
-	int rc = access(path, R_OK) < 0 ? np_error_sys(err, errno, "%s", path)
-	                                : init_hwloc(ret, err);
+	int rc = check_objects(path, err);
 
+	if (rc == 0)
+		rc = init_hwloc(ret, err);
 	if (rc < 0)
 		return rc;
 	if (hwloc_topology_set_xml(*ret, path) == 0 && hwloc_topology_load(*ret) == 0)
@@ -415,7 +467,8 @@ int np_hwloc_load(const struct np_topology_source *from, struct np_topology *top
 		rc = read_nodes(hwloc, topology, err);
 	if (rc == 0)
 		rc = read_distances(hwloc, topology, err);
-	if (rc == 0 && from->scope & NP_TOPOLOGY_GROUPS)
+	if (rc == 0 &&
+	    (from->scope & (NP_TOPOLOGY_GROUPS | NP_TOPOLOGY_NICS) || from->device_count > 0))
 		rc = read_groups(hwloc, topology, err);
 	if (rc == 0 && from->scope & NP_TOPOLOGY_NICS)
 		rc = read_nics(hwloc, topology, err);

@@ -17,8 +17,9 @@ int np_locality_override(const struct np_topology *topology, unsigned node,
 	char list[BRIEF_SIZE];
 
 	if (!np_topology_node(topology, node))
-		return np_error_set(err, ERANGE, "node %u does not exist; there are %s", node,
-		                    np_cpulist_brief(np_topology_nodes(topology, NP_NODES_ONLINE),
+		return np_error_set(err, ERANGE, "node %u does not exist; this host has %s", node,
+		                    np_cpulist_named("node",
+		                                     np_topology_nodes(topology, NP_NODES_ONLINE),
 		                                     list, sizeof(list)));
 	if (np_bitmap_add(&nodes, node) < 0)
 		return np_error_sys(err, ENOMEM, "node %u", node);
@@ -43,8 +44,20 @@ struct local_view {
 	struct np_bitmap cpus;
 	struct np_bitmap nodes; /* that hold them */
 	bool is_told;           /* they are some CPUs, but not all */
-	bool is_inside_node;    /* they are a part of a node's CPUs */
+	bool is_cache; /* they are a part of a node's CPUs, and share L3 caches of their own */
 };
+
+/* Do these CPUs share their L3 caches with no other? Not told means no. */
+static bool holds_whole_caches(const struct np_topology *topology, const struct np_bitmap *cpus)
+{
+	np_bitmap_for_each (cpu, cpus) {
+		const struct np_group *cache = np_topology_group_of(topology, NP_LEVEL_L3, cpu);
+
+		if (!cache || !np_bitmap_is_subset(&cache->cpus, cpus))
+			return false;
+	}
+	return true;
+}
 
 static int view_local(const struct np_topology *topology, const struct np_bitmap *local_cpus,
                       struct local_view *ret)
@@ -58,12 +71,13 @@ static int view_local(const struct np_topology *topology, const struct np_bitmap
 		return -ENOMEM;
 
 	ret->is_told = !np_bitmap_is_empty(&ret->cpus) && !np_bitmap_is_subset(online, &ret->cpus);
-	ret->is_inside_node = !np_bitmap_is_empty(&ret->nodes);
+	ret->is_cache =
+		!np_bitmap_is_empty(&ret->nodes) && holds_whole_caches(topology, &ret->cpus);
 	np_bitmap_for_each (index, &ret->nodes) {
 		const struct np_node *node = np_topology_node(topology, index);
 
-		ret->is_inside_node &= np_bitmap_is_subset(&ret->cpus, &node->cpus) &&
-		                       !np_bitmap_equal(&ret->cpus, &node->cpus);
+		ret->is_cache &= np_bitmap_is_subset(&ret->cpus, &node->cpus) &&
+		                 !np_bitmap_equal(&ret->cpus, &node->cpus);
 	}
 	return 0;
 }
@@ -74,7 +88,7 @@ static int choose(const struct np_topology *topology, const struct np_locality_s
 	bool node_exists = sources->has_node && np_topology_node(topology, sources->numa_node);
 
 	ret->other_evidence = NP_EVIDENCE_UNKNOWN;
-	if (local->is_told && local->is_inside_node) {
+	if (local->is_told && local->is_cache) {
 		ret->evidence = NP_EVIDENCE_CACHE;
 		if (np_bitmap_copy(&ret->cpus, &local->cpus) < 0)
 			return -ENOMEM;

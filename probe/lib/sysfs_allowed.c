@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { QUOTE_SIZE = 64 };
+
 /* The list behind "<field>:" in a status file; found false when there is no such line. */
 static int parse_status_list(const char *text, const char *field, struct np_bitmap *ret,
                              bool *ret_found, struct np_error *err)
@@ -44,6 +46,7 @@ static int parse_status_list(const char *text, const char *field, struct np_bitm
 static int read_status(const struct np_sysroot *root, struct np_topology *topology,
                        bool *ret_has_cpus, bool *ret_has_nodes, struct np_error *err)
 {
+	char quoted[QUOTE_SIZE];
 	char *text;
 	int rc = np_sysroot_read_optional(root, "proc/thread-self/status", &text, err);
 
@@ -58,6 +61,10 @@ static int read_status(const struct np_sysroot *root, struct np_topology *topolo
 	if (rc == 0)
 		rc = parse_status_list(text, "Mems_allowed_list",
 		                       &topology->nodes[NP_NODES_ALLOWED], ret_has_nodes, err);
+	if (rc == 0 && !*ret_has_cpus && !*ret_has_nodes)
+		rc = np_error_set(err, EINVAL,
+		                  "%s/proc/self/status: '%s' has no line Cpus_allowed_list",
+		                  root->path, np_error_quote(text, quoted, sizeof(quoted)));
 	free(text);
 	return rc;
 }

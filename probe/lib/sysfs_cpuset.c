@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { QUOTE_SIZE = 64 };
+
 /* What a cgroup is sought by: its path below the mount points of its hierarchy. */
 struct cgroup {
 	const char *path; /* into the text of proc/self/cgroup; ends at a newline */
@@ -128,6 +130,30 @@ static int read_both(const struct np_sysroot *root, const char *mounts, const st
 	                 ret_nodes, err);
 }
 
+/*
+ * Refuses a file of lines in which no line is one: at least @count of @separator in it. An empty
+ * file says that there is nothing, and is believed.
+ */
+static int check_lines(const struct np_sysroot *root, const char *path, const char *text,
+                       char separator, unsigned count, struct np_error *err)
+{
+	char quoted[QUOTE_SIZE];
+
+	for (const char *line = text; line && *text; line = np_next_line(line)) {
+		const char *end = line + strcspn(line, "\n");
+		unsigned found = 0;
+
+		for (const char *c = line; c < end; c++)
+			found += *c == separator;
+		if (found >= count)
+			return 0;
+	}
+	if (!*text)
+		return 0;
+	return np_error_set(err, EINVAL, "%s/%s: '%s' is not what the kernel writes there",
+	                    root->path, path, np_error_quote(text, quoted, sizeof(quoted)));
+}
+
 int np_sysfs_read_cpuset(const struct np_sysroot *root, struct np_bitmap *ret_cpus,
                          struct np_bitmap *ret_nodes, struct np_error *err)
 {
@@ -137,7 +163,11 @@ int np_sysfs_read_cpuset(const struct np_sysroot *root, struct np_bitmap *ret_cp
 	int rc = np_sysroot_read_optional(root, "proc/mounts", &mounts, err);
 
 	if (rc >= 0 && mounts)
+		rc = check_lines(root, "proc/mounts", mounts, ' ', 3, err);
+	if (rc >= 0 && mounts)
 		rc = np_sysroot_read_optional(root, "proc/self/cgroup", &text, err);
+	if (rc >= 0 && text)
+		rc = check_lines(root, "proc/self/cgroup", text, ':', 2, err);
 	if (text) {
 		cgroup = find_cgroup(text);
 	} else if (rc >= 0 && mounts) {

@@ -18,7 +18,8 @@
 #define VIRTUAL_DIR "sys/devices/virtual/"
 #define NET_DIR "sys/class/net"
 
-enum { MBIT = 1000000, QUOTE_SIZE = 64 };
+/* 100 Tb/s is beyond what cards will do for long. */
+enum { MBIT = 1000000, MBIT_MAX = 100000000, QUOTE_SIZE = 64 };
 
 static int no_memory(struct np_error *err)
 {
@@ -157,25 +158,72 @@ static int climb(const struct np_sysroot *root, const char *folder, struct np_de
 	return rc;
 }
 
-/* The link's state and speed; neither is vital, and both come and go with the cable. */
-static void read_link(const struct np_sysroot *root, const char *folder, struct np_device *device)
+/*
+ * A file of the link's, in a new string; NULL where it is absent, empty, or refuses to be read as
+ * some do while the link is down.
+ */
+static int read_link_file(const struct np_sysroot *root, const char *folder, const char *name,
+                          char path[PATH_MAX], char **ret, struct np_error *err)
+{
+	struct np_error why = { 0 };
+	int rc;
+
+	*ret = NULL;
+	if (snprintf(path, PATH_MAX, "%s/%s", folder, name) >= PATH_MAX)
+		return np_error_sys(err, ENAMETOOLONG, "%s/%s", root->path, folder);
+	rc = np_sysroot_read_optional(root, path, ret, &why);
+	if (rc < 0 && !root->live) {
+		if (err)
+			*err = why;
+		return rc;
+	}
+	if (*ret && **ret == '\0') {
+		free(*ret);
+		*ret = NULL;
+	}
+	return 0;
+}
+
+static int read_state(const struct np_sysroot *root, const char *folder, struct np_device *device,
+                      struct np_error *err)
+{
+	char quoted[QUOTE_SIZE];
+	char path[PATH_MAX];
+	char *text;
+	int rc = read_link_file(root, folder, "operstate", path, &text, err);
+
+	if (rc < 0 || !text)
+		return rc;
+	/* The words of RFC 2863 (Documentation/ABI/testing/sysfs-class-net). */
+	if (strspn(text, "abcdefghijklmnopqrstuvwxyz") == strlen(text)) {
+		device->state = text;
+		return 0;
+	}
+	rc = np_error_set(err, EINVAL, "%s/%s: '%s' is not a state like up or down", root->path,
+	                  path, np_error_quote(text, quoted, sizeof(quoted)));
+	free(text);
+	return rc;
+}
+
+static int read_speed(const struct np_sysroot *root, const char *folder, struct np_device *device,
+                      struct np_error *err)
 {
 	char path[PATH_MAX];
+	char *text;
 	long mbit = -1;
+	int rc = read_link_file(root, folder, "speed", path, &text, err);
 
-	if (snprintf(path, sizeof(path), "%s/operstate", folder) < (int)sizeof(path) &&
-	    np_sysroot_read(root, path, &device->state, NULL) >= 0 &&
-	    (*device->state == '\0' ||
-	     strspn(device->state, "abcdefghijklmnopqrstuvwxyz") != strlen(device->state))) {
-		free(device->state);
-		device->state = NULL;
-	}
-	/* -1, or EINVAL on reading, when the link is down; virtio says -1 always. */
-	if (snprintf(path, sizeof(path), "%s/speed", folder) < (int)sizeof(path) &&
-	    np_sysroot_read_long(root, path, 1, INT_MAX, &mbit, NULL) == 0) {
+	if (rc < 0 || !text)
+		return rc;
+	free(text);
+	/* -1 while the link is down; virtio says -1 always. */
+	rc = np_sysroot_read_long(root, path, -1, MBIT_MAX, &mbit, err);
+	if (rc == 0 && mbit > 0) {
 		device->has_speed = true;
 		device->speed_bps = (uint64_t)mbit * MBIT;
 	}
+	/* Between two looks the link may have gone down. */
+	return root->live ? 0 : rc;
 }
 
 static int read_folder(const struct np_sysroot *root, const char *folder, enum np_device_kind kind,
@@ -195,7 +243,9 @@ static int read_folder(const struct np_sysroot *root, const char *folder, enum n
 	if (rc == 0)
 		rc = np_locality_choose(topology, &sources, &device->locality, err);
 	if (rc == 0 && kind == NP_DEVICE_NET)
-		read_link(root, folder, device);
+		rc = read_state(root, folder, device, err);
+	if (rc == 0 && kind == NP_DEVICE_NET)
+		rc = read_speed(root, folder, device, err);
 	np_bitmap_release(&sources.local_cpus);
 	return rc;
 }
@@ -220,10 +270,13 @@ int np_sysfs_read_nics(const struct np_sysroot *root, struct np_topology *topolo
 	for (int i = 0; i < count && rc == 0; i++) {
 		char *folder = NULL;
 
+		rc = resolve(root, NET_DIR, names[i], &folder, err);
 		/* bonding_masters is a plain file among the links. */
-		if (resolve(root, NET_DIR, names[i], &folder, NULL) < 0)
+		if (rc == -EINVAL || rc == -ENOENT || rc == -ENOTDIR) {
+			rc = 0;
 			continue;
-		if (!is_virtual(folder))
+		}
+		if (rc == 0 && !is_virtual(folder))
 			rc = read_folder(root, folder, NP_DEVICE_NET, names[i], topology, err);
 		free(folder);
 	}

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <numaprobe/cpulist.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +36,12 @@ static const struct group_files core_files = {
 static int check_holds(const struct np_sysroot *root, const char *path, unsigned cpu,
                        const struct np_bitmap *cpus, struct np_error *err)
 {
+	char list[QUOTE_SIZE];
+
 	if (np_bitmap_has(cpus, cpu))
 		return 0;
-	return np_error_set(err, EINVAL, "%s/%s: does not hold CPU %u itself", root->path, path,
-	                    cpu);
+	return np_error_set(err, EINVAL, "%s/%s: '%s' does not hold CPU %u itself", root->path,
+	                    path, np_cpulist_brief(cpus, list, sizeof(list)), cpu);
 }
 
 /*

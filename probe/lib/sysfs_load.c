@@ -328,7 +328,9 @@ static int read_everything(const struct np_sysroot *root, const struct np_topolo
 		rc = np_sysfs_read_nodes(root, from->scope & NP_TOPOLOGY_MEMORY, topology, err);
 	if (rc == 0)
 		rc = np_sysfs_read_allowed(root, topology, err);
-	if (rc == 0 && from->scope & NP_TOPOLOGY_GROUPS)
+	/* A device's locality may be a cache. */
+	if (rc == 0 &&
+	    (from->scope & (NP_TOPOLOGY_GROUPS | NP_TOPOLOGY_NICS) || from->device_count > 0))
 		rc = np_sysfs_read_groups(root, topology, err);
 	if (rc == 0 && from->scope & NP_TOPOLOGY_NICS)
 		rc = np_sysfs_read_nics(root, topology, err);

@@ -42,7 +42,8 @@ not_run() {
 }
 
 @test "a program that is not there is status 127" {
-	refuses 127 "no-such-program: program not found in PATH" "$NUMARUN" no-such-program
+	# Of its own PATH: a folder that may not be searched is "Permission denied", as for env.
+	refuses 127 "no-such-program: program not found in PATH" env PATH=/usr/bin:/bin "$NUMARUN" no-such-program
 	refuses 127 "./missing: program not found" "$NUMARUN" -- ./missing --option
 	refuses 127 "not found" "$NUMARUN" /etc/passwd/missing
 	refuses 127 "not found" "$NUMARUN" ''
@@ -70,7 +71,7 @@ not_run() {
 
 @test "numarun's own failures are status 125" {
 	not_run "unknown option" --bogus
-	not_run "does not exist" --physcpubind 99999
+	not_run "does not exist" --physcpubind 9999
 	refuses 125 "which program?" "$NUMARUN"
 	refuses 125 "which program?" "$NUMARUN" --
 	refuses 125 "which program?" "$NUMARUN" --membind "$node" --
@@ -253,14 +254,14 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"
 }
 
 @test "CPUs and nodes that are not there are refused" {
-	not_run "CPU 99999 does not exist" -C 99999
-	not_run "CPU 99999 does not exist" -C "$cpu,99999"
+	not_run "CPU 9999 does not exist" -C 9999
+	not_run "CPU 9999 does not exist" -C "$cpu,9999"
 	not_run "node 777 does not exist" -m 777
 	not_run "node 777 does not exist" -m "$node,777"
 	not_run "node 777 does not exist" -N 777
-	not_run "beyond" -C +99999
+	not_run "beyond" -C +9999
 	# Also where a later option overrides it.
-	not_run "CPU 99999 does not exist" -C 99999 -C "$cpu"
+	not_run "CPU 9999 does not exist" -C 9999 -C "$cpu"
 }
 
 @test "empty sets are refused" {
@@ -293,6 +294,8 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"
 	not_run "--near-node needs --near" --near-node 0
 	not_run "--smt needs --count" --near eth0 --smt
 	not_run "--balancing needs --membind" -b
+	not_run "--balancing counts for the --membind behind it: put it first" -m "$node" -b
+	not_run "--all counts for the options behind it: put it first" -C "$cpu" -a
 	not_run "--balancing needs --membind" -b -i "$node"
 }
 
@@ -384,7 +387,7 @@ plans() {
 @test "a set of nodes can be given by a device" {
 	plans -N "netdev:$NIC" -m same
 	json_is "('80-87', '10')" 'd["cpus"], d["memory"]["nodes"]'
-	plans -m "!pci:c1:00.1" -b
+	plans -b -m "!pci:c1:00.1"
 	json_is "('0-9,11-15', True)" 'd["memory"]["nodes"], d["memory"]["balancing"]'
 }
 

@@ -88,24 +88,28 @@ same() { # WHAT A WHAT B
 }
 
 @test "help is on standard output, fits 80 columns and ends with status 0" {
-	local command
+	local words
+	local -a command
 
-	for command in "$NUMAPROBE" "$NUMAPROBE report" "$NUMAPROBE rank" "$NUMARUN"; do
-		# shellcheck disable=SC2086
-		run --separate-stderr $command --help
+	# The programs may stand in a folder with spaces in its name.
+	for words in "NUMAPROBE" "NUMAPROBE report" "NUMAPROBE rank" "NUMARUN"; do
+		read -ra command <<<"$words"
+		command[0]=${!command[0]}
+		run --separate-stderr "${command[@]}" --help
 		[[ $status -eq 0 && -n $output && -z $stderr ]] || fail "$(told)"
-		! grep -nE '^.{81}' <<<"$output" >&2 || fail "$command --help: lines above are too long"
+		! grep -nE '^.{81}' <<<"$output" >&2 || fail "$words --help: lines above are too long"
 	done
 }
 
 @test "-? is --help, and --usage is short" {
-	local command
+	local words
+	local -a command
 
-	for command in "$NUMAPROBE" "$NUMAPROBE report" "$NUMAPROBE rank" "$NUMARUN"; do
-		# shellcheck disable=SC2086
-		gives "$($command --help)" $command '-?'
-		# shellcheck disable=SC2086
-		run --separate-stderr $command --usage
+	for words in "NUMAPROBE" "NUMAPROBE report" "NUMAPROBE rank" "NUMARUN"; do
+		read -ra command <<<"$words"
+		command[0]=${!command[0]}
+		gives "$("${command[@]}" --help)" "${command[@]}" '-?'
+		run --separate-stderr "${command[@]}" --usage
 		[[ $status -eq 0 && $output == "Usage: "* && -z $stderr ]] || fail "$(told)"
 	done
 }

@@ -23,8 +23,7 @@ struct nr_applied {
 
 /*
  * Affinity first, then the memory policy, so that what is allocated on the way already lies right;
- * then both are read back. On failure nothing is left half-applied but the affinity, which is put
- * back.
+ * then both are read back. On failure what was so before is put back.
  *
  *   -EXDEV  the kernel kept something else than what was asked; err says what
  *   other   of sched_setaffinity(2), or as nr_policy_set()

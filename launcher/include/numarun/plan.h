@@ -34,7 +34,8 @@ struct nr_request {
 	bool strict;    /* do not go on into the next tier */
 
 	struct nr_policy policy;
-	bool far; /* bind memory to the farthest node instead of policy */
+	bool policy_may_shrink; /* its nodes were taken outside Mems_allowed too (numactl -a) */
+	bool far;               /* bind memory to the farthest node instead of policy */
 };
 
 void nr_request_release(struct nr_request *request);
@@ -63,6 +64,7 @@ struct nr_plan {
 	 * most containers, the inherited one stays.
 	 */
 	bool policy_is_implied;
+	bool policy_may_shrink; /* the kernel may lawfully keep fewer of the policy's nodes */
 	bool has_far_distance;
 	unsigned far_distance; /* from the CPUs' nodes to the far node */
 

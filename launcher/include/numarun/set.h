@@ -29,7 +29,7 @@ extern "C" {
 int nr_set_parse_cpus(const char *text, const struct np_topology *topology, bool all,
                       struct np_bitmap *ret, struct np_error *err);
 
-/* Nodes to run on (numactl -N): those with CPUs may be used, even without memory. */
+/* Nodes to run on (numactl -N): those with CPUs in the cpuset may be used, even without memory. */
 int nr_set_parse_cpu_nodes(const char *text, const struct np_topology *topology,
                            struct np_bitmap *ret, struct np_error *err);
 

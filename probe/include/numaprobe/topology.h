@@ -53,9 +53,10 @@ struct np_topology_source {
  *            for a network interface, those that are there
  *   -EINVAL  a file does not parse; err names the file and quotes its content. Also: the XML is not
  *            one that hwloc can read
- *   -ENODEV  the device is virtual, so nothing can be local to it, unless device_node says where it
- * is -ERANGE  device_node is not online -ENOMEM other    what open(2) and read(2) gave; err names
- * the file
+ *   -ENODEV  the device is virtual, so nothing can be local to it unless device_node says so
+ *   -ERANGE  device_node is not online
+ *   -ENOMEM
+ *   other    what open(2) and read(2) gave; err names the file
  */
 int np_topology_load(const struct np_topology_source *from, struct np_topology **ret,
                      struct np_error *err);

@@ -1,0 +1,17 @@
+# The fixture and the assertions that the unit tests share.
+add_library(np_test_host STATIC unit/check.c unit/host.c unit/properties.c)
+target_include_directories(np_test_host PUBLIC unit)
+target_link_libraries(np_test_host PRIVATE np_build PUBLIC numarun_objects PkgConfig::CMOCKA)
+
+# One test program a module.
+foreach(module allowed bitmap cpulist device_spec error hwloc locality malformed rank sysroot topology)
+	np_test(${module} np_test_host numaprobe_objects)
+endforeach()
+foreach(module apply environment exec plan policy refused set)
+	np_test(${module} np_test_host numarun_objects)
+endforeach()
+
+# What must hold on every host: ours and, where they are at hand, other people's.
+np_test(hosts np_test_host numarun_objects)
+target_compile_definitions(test_hosts PRIVATE NUMAKIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+np_test(topologies np_test_host numarun_objects)
