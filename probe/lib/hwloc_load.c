@@ -8,6 +8,7 @@
 #include "topology_data.h"
 
 #include "device_spec.h"
+#include "hwloc_rehearse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { XML_HEAD_BYTES = 1024, CANDIDATES_SIZE = 256 };
@@ -401,54 +403,32 @@ static int explain_xml(const char *path, struct np_error *err)
 			 : "not a whole topology exported by hwloc (lstopo file.xml makes one)");
 }
 
-/* Has the tag the first attribute, and lacks the second? */
-static bool lacks(const char *tag, const char *has, const char *needs)
+static int open_export(const char *path, hwloc_topology_t *ret)
 {
-	return strstr(tag, has) && !strstr(tag, needs);
-}
-
-/*
- * hwloc 2.9 crashes on an object that has a set and not the complete one; no export of its own
- * lacks that.
- */
-static int check_objects(const char *path, struct np_error *err)
-{
-	FILE *in = fopen(path, "re");
-	char *tag = NULL;
-	size_t size = 0;
-	int rc = 0;
-
-	if (!in)
-		return np_error_sys(err, errno, "%s", path);
-	errno = 0;
-	while (rc == 0 && getdelim(&tag, &size, '>', in) > 0) {
-		const char *object = strstr(tag, "<object ");
-
-		if (object && (lacks(object, " cpuset=\"", " complete_cpuset=\"") ||
-		               lacks(object, " nodeset=\"", " complete_nodeset=\"")))
-			rc = np_error_set(
-				err, EINVAL,
-				"%s: damaged: an object has a set but not its complete_ one", path);
-	}
-	if (rc == 0 && ferror(in))
-		rc = np_error_sys(err, errno ? errno : EIO, "%s", path);
-	free(tag);
-	fclose(in);
-	return rc;
+	if (init_hwloc(ret, NULL) < 0)
+		return -1;
+	if (hwloc_topology_set_xml(*ret, path) == 0 && hwloc_topology_load(*ret) == 0)
+		return 0;
+	hwloc_topology_destroy(*ret);
+	return -1;
 }
 
 static int load_xml(const char *path, hwloc_topology_t *ret, struct np_error *err)
 {
-	int rc = check_objects(path, err);
+	struct stat st;
+	int rc;
 
-	if (rc == 0)
-		rc = init_hwloc(ret, err);
+	if (stat(path, &st) < 0 || access(path, R_OK) < 0)
+		return np_error_sys(err, errno, "%s", path);
+	if (S_ISDIR(st.st_mode))
+		return np_error_sys(err, EISDIR, "%s", path);
+	/* It is read twice, which a pipe is not made for. */
+	if (!S_ISREG(st.st_mode))
+		return np_error_set(err, EINVAL, "%s: not a plain file", path);
+	rc = np_hwloc_rehearse(path, open_export, err);
 	if (rc < 0)
 		return rc;
-	if (hwloc_topology_set_xml(*ret, path) == 0 && hwloc_topology_load(*ret) == 0)
-		return 0;
-	hwloc_topology_destroy(*ret);
-	return explain_xml(path, err);
+	return open_export(path, ret) == 0 ? 0 : explain_xml(path, err);
 }
 
 int np_hwloc_load(const struct np_topology_source *from, struct np_topology *topology,
