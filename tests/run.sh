@@ -38,7 +38,7 @@ check_text() {
 	git ls-files -z '*.c' '*.h' | xargs -0 clang-format --dry-run -Werror
 	git ls-files -z '*.sh' '*.bash' .ci/run tests/fuzz/smoke | xargs -0 shellcheck -x
 	git ls-files -z '*.1' | xargs -0 mandoc -T lint -W warning
-	git ls-files -z ':!tests/fixtures' ':!tests/fuzz/corpus' | xargs -0 codespell
+	git ls-files -z ':!tests/fixtures' ':!tests/fuzz/corpus' | xargs -0 codespell -L nd # mdoc has a macro of that name
 	# The host is a parameter: only paths relative to a root may be in the libraries.
 	if git grep -nE '"/(sys|proc)(/|")' -- 'probe/lib' 'probe/base' 'launcher/lib'; then
 		echo "these paths do not go through a root (see probe/base/sysroot.h)" >&2
@@ -65,9 +65,10 @@ mkdir -p build
 install_packages "${build_packages[@]}" "${test_packages[@]}"
 if [ $# -gt 0 ]; then
 	build "$1"
-	run_tests "$1"
+	status=0
+	run_tests "$1" || status=$?
 	summary "$1"
-	exit
+	exit $status
 fi
 check_text
 build clang
@@ -81,5 +82,7 @@ build fuzz
 step "fuzz, a short while for each target"
 tests/fuzz/smoke 5
 build dev
-run_tests dev
+status=0
+run_tests dev || status=$?
 summary dev
+exit $status

@@ -40,17 +40,19 @@ int nr_affinity_get(struct np_bitmap *ret, struct np_error *err)
 int nr_affinity_set(const struct np_bitmap *cpus, struct np_error *err)
 {
 	char list[BRIEF_SIZE];
+	int code;
 
 	if (sched_setaffinity(0, cpus->word_count * sizeof(*cpus->words),
 	                      (const cpu_set_t *)cpus->words) == 0)
 		return 0;
+	code = errno;
 	np_cpulist_named("CPU", cpus, list, sizeof(list));
-	if (errno == EINVAL)
+	if (code == EINVAL)
 		return np_error_set(
 			err, EINVAL,
 			"bind to %s: none can be used, they are offline or outside the cpuset",
 			list);
-	return np_error_sys(err, errno, "bind to %s", list);
+	return np_error_sys(err, code, "bind to %s", list);
 }
 
 static int apply_cpus(const struct nr_plan *plan, struct np_bitmap *ret, struct np_error *err)

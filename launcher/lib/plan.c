@@ -293,7 +293,7 @@ static int warn_isolated(const struct np_topology *topology, struct nr_plan *pla
 	np_bitmap_and(&isolated, np_topology_cpus(topology, NP_CPUS_ISOLATED));
 	if (rc == 0 && !np_bitmap_is_empty(&isolated) && np_bitmap_count(&plan->cpus) > 1)
 		rc = warn(plan,
-		          "isolated: %s: the kernel balances no threads onto there, so a program "
+		          "isolated: %s: the kernel spreads no threads over them, so a program "
 		          "with several can end up on one CPU",
 		          np_cpulist_named("CPU", &isolated, list, sizeof(list)));
 	np_bitmap_release(&isolated);

@@ -101,6 +101,7 @@ static int explain_refusal(int code, const struct nr_policy *policy, const char 
 int nr_policy_set(const struct nr_policy *policy, struct np_error *err)
 {
 	char nodes[BRIEF_SIZE];
+	int code;
 	unsigned last = np_bitmap_last(&policy->nodes);
 	/* One more than there are: the kernel takes one off (mm/mempolicy.c, get_nodes()). */
 	unsigned long bits = last == NP_BITMAP_END ? 0 : (unsigned long)last + 2;
@@ -110,8 +111,9 @@ int nr_policy_set(const struct nr_policy *policy, struct np_error *err)
 		return 0;
 	if (syscall(SYS_set_mempolicy, mode, bits ? policy->nodes.words : NULL, bits) == 0)
 		return 0;
-	return explain_refusal(errno, policy,
-	                       np_cpulist_brief(&policy->nodes, nodes, sizeof(nodes)), err);
+	code = errno;
+	np_cpulist_brief(&policy->nodes, nodes, sizeof(nodes));
+	return explain_refusal(code, policy, nodes, err);
 }
 
 static int find_mode(int mode, enum nr_policy_mode *ret)

@@ -29,10 +29,13 @@ json_t *np_json_number(bool known, uint64_t value)
 
 json_t *np_json_text(const char *text)
 {
-	json_t *value = text ? json_string(text) : json_null();
+	json_t *value;
 	char *quoted;
 	size_t size;
 
+	if (!text)
+		return json_null();
+	value = json_string(text);
 	if (value)
 		return value;
 	/* Not UTF-8: a path or an argument may be any bytes. */

@@ -46,8 +46,14 @@ static struct cgroup find_cgroup(const char *text)
 	return found;
 }
 
+/* A mount point, in the text of proc/mounts. */
+struct mount {
+	const char *point;
+	size_t len;
+};
+
 /* The mount point in a line of proc/mounts, when it is of the hierarchy sought. */
-static bool parse_mount(const char *line, bool v2, const char **ret_point, size_t *ret_len)
+static bool parse_mount(const char *line, bool v2, struct mount *ret)
 {
 	const char *end = line + strcspn(line, "\n");
 	const char *point = strchr(line, ' ');
@@ -58,8 +64,7 @@ static bool parse_mount(const char *line, bool v2, const char **ret_point, size_
 	if (!options || options >= end)
 		return false;
 	point++;
-	*ret_point = point;
-	*ret_len = (size_t)(type - point);
+	*ret = (struct mount){ .point = point, .len = (size_t)(type - point) };
 	type++;
 	if (v2)
 		return strncmp(type, "cgroup2 ", 8) == 0;
@@ -71,17 +76,16 @@ static bool parse_mount(const char *line, bool v2, const char **ret_point, size_
  * The list in @file of the cgroup, added to *ret. A group whose parent did not hand the controller
  * on has no such file, and what its nearest ancestor has counts for it. 0 when nothing is found.
  */
-static int read_up(const struct np_sysroot *root, const char *mount, size_t mount_len,
-                   const struct cgroup *cgroup, const char *file, struct np_bitmap *ret,
-                   struct np_error *err)
+static int read_up(const struct np_sysroot *root, struct mount mount, const struct cgroup *cgroup,
+                   const char *file, struct np_bitmap *ret, struct np_error *err)
 {
 	size_t path_len = strcspn(cgroup->path, "\n");
 	bool found = false;
 	int rc = 0;
 
-	while (mount_len > 0 && *mount == '/') {
-		mount++;
-		mount_len--;
+	while (mount.len > 0 && *mount.point == '/') {
+		mount.point++;
+		mount.len--;
 	}
 	/* "/" is the root cgroup, and "/.." what a container sees of a group outside its namespace.
 	 */
@@ -90,7 +94,7 @@ static int read_up(const struct np_sysroot *root, const char *mount, size_t moun
 
 		while (path_len > 0 && cgroup->path[path_len - 1] == '/')
 			path_len--;
-		if (asprintf(&path, "%.*s%.*s/%s", (int)mount_len, mount, (int)path_len,
+		if (asprintf(&path, "%.*s%.*s/%s", (int)mount.len, mount.point, (int)path_len,
 		             cgroup->path, file) < 0)
 			return np_error_sys(err, ENOMEM, "cpuset");
 		rc = np_sysroot_read_list_optional(root, path, ret, &found, err);
@@ -109,11 +113,10 @@ static int read_list(const struct np_sysroot *root, const char *mounts, const st
 	int rc = 0;
 
 	for (const char *line = mounts; line && rc == 0; line = np_next_line(line)) {
-		const char *point;
-		size_t len;
+		struct mount mount;
 
-		if (parse_mount(line, cgroup->v2, &point, &len) && np_bitmap_is_empty(ret))
-			rc = read_up(root, point, len, cgroup, file, ret, err);
+		if (parse_mount(line, cgroup->v2, &mount) && np_bitmap_is_empty(ret))
+			rc = read_up(root, mount, cgroup, file, ret, err);
 	}
 	return rc;
 }

@@ -185,12 +185,21 @@ int np_topology_create_groups(struct np_topology *topology, struct np_error *err
 	return 0;
 }
 
+/* Room for one more behind @count elements, doubled when it is full; NULL when memory runs out. */
+static void *grow(void *array, size_t count, size_t element_size)
+{
+	bool is_full = (count & (count - 1)) == 0; /* 0 and the powers of two */
+
+	if (!is_full)
+		return array;
+	return realloc(array, (count > 0 ? 2 * count : 1) * element_size);
+}
+
 int np_topology_add_group(struct np_topology *topology, enum np_level level,
                           const struct np_group *like, struct np_error *err)
 {
 	size_t count = topology->group_count[level];
-	struct np_group *grown =
-		realloc(topology->group[level], (count + 1) * sizeof(struct np_group));
+	struct np_group *grown = grow(topology->group[level], count, sizeof(struct np_group));
 	struct np_group *group;
 
 	if (!grown)
@@ -212,7 +221,7 @@ int np_topology_add_group(struct np_topology *topology, enum np_level level,
 struct np_device *np_topology_add_device(struct np_topology *topology)
 {
 	size_t count = topology->device_count;
-	struct np_device *grown = realloc(topology->device, (count + 1) * sizeof(struct np_device));
+	struct np_device *grown = grow(topology->device, count, sizeof(struct np_device));
 
 	if (!grown)
 		return NULL;
@@ -224,7 +233,7 @@ struct np_device *np_topology_add_device(struct np_topology *topology)
 
 int np_topology_add_note(struct np_topology *topology, struct np_error *err, const char *fmt, ...)
 {
-	char **grown = realloc(topology->note, (topology->note_count + 1) * sizeof(char *));
+	char **grown = grow(topology->note, topology->note_count, sizeof(char *));
 	va_list args;
 	int len;
 

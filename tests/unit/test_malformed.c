@@ -712,7 +712,8 @@ static void assert_bearable(const struct host *host, const char *path, const cha
 		const char *verdict = NULL;
 		int rc;
 
-		limit(RLIMIT_CPU, 2);
+		/* Sanitizers are an order of magnitude slower. */
+		limit(RLIMIT_CPU, HAS_SHADOW_MEMORY ? 30 : 2);
 		if (!HAS_SHADOW_MEMORY)
 			limit(RLIMIT_AS, (rlim_t)1 << 30);
 		rc = load_damaged(host, 0, &topology, &err);

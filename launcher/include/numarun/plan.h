@@ -45,7 +45,7 @@ struct nr_pick {
 	unsigned tier;
 	bool has_distance;
 	unsigned distance;
-	unsigned core_count; /* 0 = the host does not tell its cores */
+	unsigned core_count; /* a CPU of which no core is told counts as one */
 	struct np_bitmap cpus;
 };
 
