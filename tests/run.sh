@@ -37,7 +37,7 @@ check_text() {
 	step "format, scripts, man pages, words"
 	git ls-files -z '*.c' '*.h' | xargs -0 clang-format --dry-run -Werror
 	git ls-files -z '*.sh' '*.bash' .ci/run tests/fuzz/smoke | xargs -0 shellcheck -x
-	git ls-files -z '*.1' | xargs -0 mandoc -T lint -W warning
+	git ls-files -z 'probe/*.1' 'launcher/*.1' | xargs -0 mandoc -T lint -W warning
 	git ls-files -z ':!tests/fixtures' ':!tests/fuzz/corpus' | xargs -0 codespell -L nd # mdoc has a macro of that name
 	# The host is a parameter: only paths relative to a root may be in the libraries.
 	if git grep -nE '"/(sys|proc)(/|")' -- 'probe/lib' 'probe/base' 'launcher/lib'; then
