@@ -97,6 +97,7 @@ static int read_all(const struct np_sysroot *root, const char *path, int fd, cha
                     struct np_error *err)
 {
 	size_t size = FIRST_READ_BYTES;
+	bool is_sysfs = root->live && strncmp(path, "sys/", 4) == 0;
 	size_t len = 0;
 	char *buf = malloc(size);
 
@@ -110,7 +111,8 @@ static int read_all(const struct np_sysroot *root, const char *path, int fd, cha
 			return fail(root, path, errno, err);
 		}
 		len += (size_t)n;
-		if (n == 0) {
+		/* sysfs hands out a whole attribute at once, so that a short read is its end. */
+		if (n == 0 || (is_sysfs && len < size - 1)) {
 			*ret = buf;
 			return (int)len;
 		}

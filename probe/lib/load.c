@@ -40,7 +40,7 @@ int np_topology_load(const struct np_topology_source *from, struct np_topology *
 	if (rc == 0 && from->scope & NP_TOPOLOGY_NICS)
 		sort_devices(topology);
 	if (rc == 0)
-		rc = np_topology_finish(topology, err);
+		rc = np_topology_finish(topology, from->scope, err);
 	if (rc < 0) {
 		np_topology_free(topology);
 		return rc;

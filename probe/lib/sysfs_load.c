@@ -256,13 +256,15 @@ static int derive_with_memory(struct np_topology *topology)
 	return 0;
 }
 
-static int read_node_list(const struct np_sysroot *root, struct np_bitmap *ret_online,
-                          struct np_bitmap *ret_possible, struct np_error *err)
+static int read_node_list(const struct np_sysroot *root, unsigned scope,
+                          struct np_bitmap *ret_online, struct np_bitmap *ret_possible,
+                          struct np_error *err)
 {
 	bool found;
 	int rc = read_indexes(root, NODE_DIR, "online", "node", ret_online, err);
 
-	if (rc == 0)
+	/* The possible nodes explain rows of distances, and nothing else. */
+	if (rc == 0 && !(scope & NP_TOPOLOGY_WITHOUT_DISTANCES))
 		rc = np_sysroot_read_list_optional(root, NODE_DIR "/possible", ret_possible, &found,
 		                                   err);
 	if (rc == 0 && np_bitmap_is_empty(ret_online))
@@ -271,7 +273,7 @@ static int read_node_list(const struct np_sysroot *root, struct np_bitmap *ret_o
 	return rc;
 }
 
-static int read_each_node(const struct np_sysroot *root, bool with_memory,
+static int read_each_node(const struct np_sysroot *root, unsigned scope,
                           const struct np_bitmap *possible, struct np_topology *topology,
                           struct np_error *err)
 {
@@ -283,9 +285,9 @@ static int read_each_node(const struct np_sysroot *root, bool with_memory,
 	told = told && !np_bitmap_is_empty(has_memory);
 	for (size_t i = 0; i < topology->node_count && rc == 0; i++) {
 		rc = read_node_cpus(root, &topology->node[i], err);
-		if (rc == 0 && (with_memory || !told))
+		if (rc == 0 && (scope & NP_TOPOLOGY_MEMORY || !told))
 			rc = read_node_memory(root, &topology->node[i], err);
-		if (rc == 0)
+		if (rc == 0 && !(scope & NP_TOPOLOGY_WITHOUT_DISTANCES))
 			rc = read_distances(root, topology, i, possible, err);
 	}
 	if (rc == 0 && !told && derive_with_memory(topology) < 0)
@@ -294,8 +296,8 @@ static int read_each_node(const struct np_sysroot *root, bool with_memory,
 	return rc;
 }
 
-int np_sysfs_read_nodes(const struct np_sysroot *root, bool with_memory,
-                        struct np_topology *topology, struct np_error *err)
+int np_sysfs_read_nodes(const struct np_sysroot *root, unsigned scope, struct np_topology *topology,
+                        struct np_error *err)
 {
 	struct np_bitmap online = { 0 };
 	struct np_bitmap possible = { 0 };
@@ -304,14 +306,14 @@ int np_sysfs_read_nodes(const struct np_sysroot *root, bool with_memory,
 	if (!np_sysroot_has(root, NODE_DIR))
 		return assume_one_node(topology, err);
 
-	rc = read_node_list(root, &online, &possible, err);
+	rc = read_node_list(root, scope, &online, &possible, err);
 	if (rc == 0) {
 		rc = np_topology_create_nodes(topology, &online, err);
 		if (rc == -EINVAL)
 			np_error_wrap(err, rc, "%s/" NODE_DIR "/online", root->path);
 	}
 	if (rc == 0)
-		rc = read_each_node(root, with_memory, &possible, topology, err);
+		rc = read_each_node(root, scope, &possible, topology, err);
 	np_bitmap_release(&online);
 	np_bitmap_release(&possible);
 	return rc;
@@ -325,7 +327,7 @@ static int read_everything(const struct np_sysroot *root, const struct np_topolo
 	int rc = np_sysfs_read_cpus(root, topology, err);
 
 	if (rc == 0)
-		rc = np_sysfs_read_nodes(root, from->scope & NP_TOPOLOGY_MEMORY, topology, err);
+		rc = np_sysfs_read_nodes(root, from->scope, topology, err);
 	if (rc == 0)
 		rc = np_sysfs_read_allowed(root, topology, err);
 	/* A device's locality may be a cache. */

@@ -403,14 +403,14 @@ static int note_homeless_cpus(struct np_topology *topology, struct np_error *err
 	                            np_bitmap_count(homeless) == 1 ? "s" : "");
 }
 
-int np_topology_finish(struct np_topology *topology, struct np_error *err)
+int np_topology_finish(struct np_topology *topology, unsigned scope, struct np_error *err)
 {
 	int rc;
 
 	if (derive_node_sets(topology) < 0 || derive_usable(topology) < 0)
 		return no_memory(err);
 	sort_groups(topology);
-	rc = note_distances(topology, err);
+	rc = scope & NP_TOPOLOGY_WITHOUT_DISTANCES ? 0 : note_distances(topology, err);
 	if (rc == 0)
 		rc = note_shared_cpus(topology, err);
 	return rc < 0 ? rc : note_homeless_cpus(topology, err);

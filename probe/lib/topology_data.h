@@ -61,7 +61,7 @@ int np_topology_add_note(struct np_topology *topology, struct np_error *err, con
 	NP_PRINTF(3, 4);
 
 /* What follows from the parts: derived sets, sorted groups and devices, notes. Call it last. */
-int np_topology_finish(struct np_topology *topology, struct np_error *err);
+int np_topology_finish(struct np_topology *topology, unsigned scope, struct np_error *err);
 
 /* The loaders. Each fills a zeroed *topology; on failure the caller frees it. */
 int np_sysfs_load(const struct np_topology_source *from, struct np_topology *topology,
@@ -72,8 +72,8 @@ int np_hwloc_load(const struct np_topology_source *from, struct np_topology *top
 /* The parts of the sysfs loader. */
 int np_sysfs_read_cpus(const struct np_sysroot *root, struct np_topology *topology,
                        struct np_error *err);
-int np_sysfs_read_nodes(const struct np_sysroot *root, bool with_memory,
-                        struct np_topology *topology, struct np_error *err);
+int np_sysfs_read_nodes(const struct np_sysroot *root, unsigned scope, struct np_topology *topology,
+                        struct np_error *err);
 int np_sysfs_read_allowed(const struct np_sysroot *root, struct np_topology *topology,
                           struct np_error *err);
 /*

@@ -3,8 +3,8 @@
 
   tests/bench/startup.py [--numarun FILE] [--runs N] [--nic NAME]
 
-Times, interleaved in one run (A B C D A B C D ...), so that a change of the machine's speed meets
-all four alike:
+Times, interleaved in one run, in a new random order each round, so that a change of the machine's
+speed and what the command before left in the caches meet all four alike:
 
   numarun -N 0 -m 0 -- true      against   numactl -N 0 -m 0 -- true
   numarun --near NIC -- true     against   hwloc-bind os=NIC -- true
@@ -14,6 +14,7 @@ status is 0 however it comes out: these are measurements, no tests.
 """
 import argparse
 import os
+import random
 import shutil
 import statistics
 import sys
@@ -50,8 +51,10 @@ def run_once(command, quiet):
 def measure(commands, runs):
     times = [[] for _ in commands]
     quiet = os.open(os.devnull, os.O_WRONLY)
+    order = random.Random(1)
     for number in range(runs + 5):  # the first five warm the caches
-        for i, command in enumerate(commands):
+        for i in order.sample(range(len(commands)), len(commands)):
+            command = commands[i]
             seconds, status = run_once(command, quiet)
             if status != 0:
                 sys.exit(f"startup.py: {' '.join(command)}: exit status {status}")

@@ -27,6 +27,8 @@ enum np_topology_scope {
 	NP_TOPOLOGY_MEMORY = 1 << 0, /* memory sizes: one file a node */
 	NP_TOPOLOGY_GROUPS = 1 << 1, /* packages, L3 caches, cores: a few files a CPU */
 	NP_TOPOLOGY_NICS = 1 << 2,   /* all network interfaces that stand on hardware */
+	/* Leave the distances out, a file a node, where nothing will be ranked. */
+	NP_TOPOLOGY_WITHOUT_DISTANCES = 1 << 3,
 	NP_TOPOLOGY_ALL = NP_TOPOLOGY_MEMORY | NP_TOPOLOGY_GROUPS | NP_TOPOLOGY_NICS,
 };
 
