@@ -61,6 +61,10 @@ summary() { # PRESET
 	sed -n '/tests passed/,$p' "$log"
 }
 
+if ! git rev-parse --git-dir >/dev/null 2>&1; then
+	echo "tests/run.sh: this is no git checkout, and git tells what there is to check" >&2
+	exit 1
+fi
 mkdir -p build
 install_packages "${build_packages[@]}" "${test_packages[@]}"
 if [ $# -gt 0 ]; then
