@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* 255 is the firmware's word for a node that cannot be reached (ACPI, SLIT). */
-enum { BRIEF_SIZE = 96, UNREACHABLE = 255 };
+enum { BRIEF_SIZE = 96 };
 
 static int no_memory(struct np_error *err)
 {
@@ -153,7 +152,7 @@ static int plan_far(const struct np_topology *topology, struct nr_plan *plan, st
 
 		if (np_bitmap_has(&plan->nodes, node) ||
 		    !nearest_distance(topology, &plan->nodes, node, &distance) ||
-		    distance >= UNREACHABLE)
+		    distance >= NP_DISTANCE_UNREACHABLE)
 			continue;
 		if (farthest == NP_BITMAP_END || distance > plan->far_distance) {
 			farthest = node;

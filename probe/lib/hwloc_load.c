@@ -8,6 +8,7 @@
 #include "topology_data.h"
 
 #include "device_spec.h"
+#include "hwloc_load.h"
 #include "hwloc_rehearse.h"
 
 #include <errno.h>
@@ -26,13 +27,7 @@ static int no_memory(struct np_error *err)
 	return np_error_sys(err, ENOMEM, "topology");
 }
 
-/*
- * Adds the members of hwloc's bitmap to *ret; an infinite one (nothing is known) adds none.
- *
- *   -ERANGE  a number that no host has
- *   -ENOMEM
- */
-static int add_bitmap(struct np_bitmap *ret, hwloc_const_bitmap_t from)
+int np_hwloc_add_bitmap(struct np_bitmap *ret, hwloc_const_bitmap_t from)
 {
 	int rc = 0;
 
@@ -50,17 +45,17 @@ static int read_sets(hwloc_topology_t hwloc, struct np_topology *topology, struc
 	struct np_bitmap *offline = &topology->cpus[NP_CPUS_OFFLINE];
 	struct np_bitmap *allowed = &topology->cpus[NP_CPUS_ALLOWED];
 
-	int rc = add_bitmap(online, machine->cpuset);
+	int rc = np_hwloc_add_bitmap(online, machine->cpuset);
 
 	if (rc == 0)
-		rc = add_bitmap(offline, machine->complete_cpuset);
+		rc = np_hwloc_add_bitmap(offline, machine->complete_cpuset);
 	if (rc == 0)
-		rc = add_bitmap(allowed, hwloc_topology_get_allowed_cpuset(hwloc));
+		rc = np_hwloc_add_bitmap(allowed, hwloc_topology_get_allowed_cpuset(hwloc));
 	if (rc == 0)
 		rc = np_bitmap_copy(&topology->cpus[NP_CPUS_CPUSET], allowed);
 	if (rc == 0)
-		rc = add_bitmap(&topology->nodes[NP_NODES_ALLOWED],
-		                hwloc_topology_get_allowed_nodeset(hwloc));
+		rc = np_hwloc_add_bitmap(&topology->nodes[NP_NODES_ALLOWED],
+		                         hwloc_topology_get_allowed_nodeset(hwloc));
 	if (rc == -ERANGE)
 		return np_error_set(err, EINVAL, "%s: it numbers CPUs or nodes beyond %u",
 		                    topology->origin, NP_BITMAP_INDEX_MAX);
@@ -80,7 +75,7 @@ static int yield_cpus(hwloc_obj_t *nodes, size_t count, hwloc_obj_t node, struct
 
 		if (hwloc_bitmap_weight(nodes[i]->cpuset) >= weight)
 			continue;
-		if (add_bitmap(&claimed, nodes[i]->cpuset) < 0) {
+		if (np_hwloc_add_bitmap(&claimed, nodes[i]->cpuset) < 0) {
 			np_bitmap_release(&claimed);
 			return -ENOMEM;
 		}
@@ -108,7 +103,7 @@ static int read_node_cpus(hwloc_obj_t *nodes, size_t count, struct np_topology *
 		if (node->memory_bytes > 0)
 			rc = np_bitmap_add(&topology->nodes[NP_NODES_WITH_MEMORY], node->node);
 		if (rc == 0)
-			rc = add_bitmap(&node->cpus, nodes[i]->cpuset);
+			rc = np_hwloc_add_bitmap(&node->cpus, nodes[i]->cpuset);
 		if (rc == 0)
 			rc = yield_cpus(nodes, count, nodes[i], &node->cpus);
 	}
@@ -239,7 +234,7 @@ static int read_groups(hwloc_topology_t hwloc, struct np_topology *topology, str
 
 			if (level == NP_LEVEL_L3)
 				group.size_bytes = obj->attr->cache.size;
-			rc = add_bitmap(&group.cpus, obj->cpuset);
+			rc = np_hwloc_add_bitmap(&group.cpus, obj->cpuset);
 			if (rc == 0)
 				rc = np_topology_add_group(topology, (enum np_level)level, &group,
 				                           err);
@@ -288,7 +283,7 @@ static int read_device(hwloc_topology_t hwloc, hwloc_obj_t obj, struct np_topolo
 		obj->type == HWLOC_OBJ_PCI_DEVICE ? print_pci(obj) : np_device_name(obj->name);
 	if (!device->name || (pci && !device->pci))
 		return no_memory(err);
-	rc = add_bitmap(&sources.local_cpus, parent ? parent->cpuset : NULL);
+	rc = np_hwloc_add_bitmap(&sources.local_cpus, parent ? parent->cpuset : NULL);
 	rc = rc < 0 ? no_memory(err)
 	            : np_locality_choose(topology, &sources, &device->locality, err);
 	np_bitmap_release(&sources.local_cpus);
@@ -364,7 +359,7 @@ static int read_asked_device(hwloc_topology_t hwloc, const char *text, struct np
 
 /* ---- loading ---- */
 
-static int init_hwloc(hwloc_topology_t *ret, struct np_error *err)
+int np_hwloc_init(hwloc_topology_t *ret, struct np_error *err)
 {
 	if (hwloc_topology_init(ret) < 0)
 		return np_error_sys(err, errno, "hwloc");
@@ -405,7 +400,7 @@ static int explain_xml(const char *path, struct np_error *err)
 
 static int open_export(const char *path, hwloc_topology_t *ret)
 {
-	if (init_hwloc(ret, NULL) < 0)
+	if (np_hwloc_init(ret, NULL) < 0)
 		return -1;
 	if (hwloc_topology_set_xml(*ret, path) == 0 && hwloc_topology_load(*ret) == 0)
 		return 0;

@@ -6,10 +6,10 @@
  * Loading hwloc costs 10 to 20 ms even without its x86 probing, so it is asked only where its
  * answer could be finer than ours: on hosts with several L3 caches in a node.
  */
+#include "hwloc_load.h"
 #include "topology_data.h"
 
 #include <errno.h>
-#include <hwloc.h>
 
 static bool has_cache_inside_node(const struct np_topology *topology)
 {
@@ -32,13 +32,11 @@ static int refine_device(hwloc_topology_t hwloc, const struct np_topology *topol
 	struct np_locality refined = { 0 };
 	hwloc_obj_t pci = hwloc_get_pcidev_by_busidstring(hwloc, device->pci);
 	hwloc_obj_t parent = pci ? hwloc_get_non_io_ancestor_obj(hwloc, pci) : NULL;
-	int rc = 0;
+	int rc;
 
 	if (!parent || !parent->cpuset)
 		return 0;
-	for (int i = hwloc_bitmap_first(parent->cpuset); i >= 0 && rc == 0;
-	     i = hwloc_bitmap_next(parent->cpuset, i))
-		rc = np_bitmap_add(&sources.local_cpus, (unsigned)i);
+	rc = np_hwloc_add_bitmap(&sources.local_cpus, parent->cpuset);
 	if (device->locality.evidence == NP_EVIDENCE_NUMA_NODE) {
 		sources.has_node = true;
 		sources.numa_node = np_bitmap_next(&device->locality.nodes, 0);
@@ -57,10 +55,8 @@ static int refine_device(hwloc_topology_t hwloc, const struct np_topology *topol
 
 static int load_this_host(hwloc_topology_t *ret)
 {
-	if (hwloc_topology_init(ret) < 0)
+	if (np_hwloc_init(ret, NULL) < 0)
 		return -ENOMEM;
-	hwloc_topology_set_flags(*ret, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-	hwloc_topology_set_io_types_filter(*ret, HWLOC_TYPE_FILTER_KEEP_ALL);
 	hwloc_topology_set_components(*ret, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 	if (hwloc_topology_load(*ret) == 0)
 		return 0;

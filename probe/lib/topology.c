@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOCAL_DISTANCE = 10, UNREACHABLE_DISTANCE = 255, BRIEF_SIZE = 64 };
+enum { LOCAL_DISTANCE = 10, BRIEF_SIZE = 64 };
 
 static int no_memory(struct np_error *err)
 {
@@ -323,7 +323,7 @@ static void look_at_pair(const struct np_topology *topology, size_t row, size_t 
 	unsigned back = topology->distance[column * topology->node_count + row];
 
 	odd->unknown_count += there == 0;
-	odd->unreachable_count += there >= UNREACHABLE_DISTANCE;
+	odd->unreachable_count += there >= NP_DISTANCE_UNREACHABLE;
 	odd->local_is_odd |= row == column && there != 0 && there != LOCAL_DISTANCE;
 	if (column <= row || there == 0 || back == 0 || there == back)
 		return;
@@ -365,9 +365,9 @@ static int note_distances(struct np_topology *topology, struct np_error *err)
 		                          LOCAL_DISTANCE);
 	if (rc == 0 && odd.unreachable_count > 0)
 		rc = np_topology_add_note(topology, err,
-		                          "%zu pairs of nodes have a distance of %d or more, which "
+		                          "%zu pairs of nodes have a distance of %u or more, which "
 		                          "means unreachable",
-		                          odd.unreachable_count, UNREACHABLE_DISTANCE);
+		                          odd.unreachable_count, NP_DISTANCE_UNREACHABLE);
 	if (rc == 0 && count > 1 && odd.unknown_count > 0)
 		rc = np_topology_add_note(
 			topology, err,

@@ -122,10 +122,13 @@ struct np_node {
 /* NULL when there is no such node online. Lives as long as @topology. */
 const struct np_node *np_topology_node(const struct np_topology *topology, unsigned node);
 
+/* A distance from which on a node cannot be reached (ACPI, SLIT). */
+#define NP_DISTANCE_UNREACHABLE 255u
+
 /*
  * The firmware's relative memory latency from @initiator to @target, where 10 means local (ACPI
  * SLIT, sysfs nodeN/distance). It is a hint by the vendor, not a measurement: rank with it, never
- * report it as nanoseconds. It need not be symmetric; 255 means unreachable.
+ * report it as nanoseconds. It need not be symmetric. See NP_DISTANCE_UNREACHABLE too.
  *
  *   -ERANGE   no such node
  *   -ENODATA  the host publishes no distance for this pair
