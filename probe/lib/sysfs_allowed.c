@@ -85,7 +85,7 @@ int np_sysfs_read_allowed(const struct np_sysroot *root, struct np_topology *top
 		return rc;
 	/* Where everything is allowed there is no reason to look for. */
 	if (!has_cpus || !np_bitmap_is_subset(online, allowed))
-		rc = np_sysfs_read_cpuset(root, cpuset, &cpuset_nodes, has_cpus ? NULL : err);
+		rc = np_cpuset_read(root, "self", cpuset, &cpuset_nodes, has_cpus ? NULL : err);
 	/* Where the status file decides, a cpuset that cannot be read only hides a reason. */
 	if (rc < 0 && !has_cpus) {
 		np_bitmap_release(&cpuset_nodes);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The cpuset cgroup that this process is in, of either version of cgroups (cgroups(7),
- * Documentation/admin-guide/cgroup-v2.rst, section Cpuset).
- */
+#include "cpuset.h"
+
 #include "topology_data.h"
 
 #include <errno.h>
@@ -157,8 +155,22 @@ static int check_lines(const struct np_sysroot *root, const char *path, const ch
 	                    root->path, path, np_error_quote(text, quoted, sizeof(quoted)));
 }
 
-int np_sysfs_read_cpuset(const struct np_sysroot *root, struct np_bitmap *ret_cpus,
-                         struct np_bitmap *ret_nodes, struct np_error *err)
+/* The text of proc/PROCESS/NAME, checked to have lines of at least @count of @separator. */
+static int read_lines(const struct np_sysroot *root, const char *process, const char *name,
+                      unsigned separators, char **ret, struct np_error *err)
+{
+	char path[64];
+	int rc;
+
+	snprintf(path, sizeof(path), "proc/%s/%s", process, name);
+	rc = np_sysroot_read_optional(root, path, ret, err);
+	if (rc >= 0 && *ret && separators > 0)
+		rc = check_lines(root, path, *ret, ':', separators, err);
+	return rc;
+}
+
+int np_cpuset_read(const struct np_sysroot *root, const char *process, struct np_bitmap *ret_cpus,
+                   struct np_bitmap *ret_nodes, struct np_error *err)
 {
 	struct cgroup cgroup = { 0 };
 	char *mounts = NULL;
@@ -168,14 +180,12 @@ int np_sysfs_read_cpuset(const struct np_sysroot *root, struct np_bitmap *ret_cp
 	if (rc >= 0 && mounts)
 		rc = check_lines(root, "proc/mounts", mounts, ' ', 3, err);
 	if (rc >= 0 && mounts)
-		rc = np_sysroot_read_optional(root, "proc/self/cgroup", &text, err);
-	if (rc >= 0 && text)
-		rc = check_lines(root, "proc/self/cgroup", text, ':', 2, err);
+		rc = read_lines(root, process, "cgroup", 2, &text, err);
 	if (text) {
 		cgroup = find_cgroup(text);
 	} else if (rc >= 0 && mounts) {
 		/* The same path without the hierarchy's number; captures by other tools have it. */
-		rc = np_sysroot_read_optional(root, "proc/self/cpuset", &text, err);
+		rc = read_lines(root, process, "cpuset", 0, &text, err);
 		cgroup = (struct cgroup){ .path = text, .v2 = true };
 	}
 	if (rc >= 0 && cgroup.path)

@@ -7,6 +7,7 @@
 #define NP_TOPOLOGY_DATA_H
 
 #include "../base/sysroot.h"
+#include "cpuset.h"
 
 #include <numaprobe/topology.h>
 
@@ -76,11 +77,6 @@ int np_sysfs_read_nodes(const struct np_sysroot *root, unsigned scope, struct np
                         struct np_error *err);
 int np_sysfs_read_allowed(const struct np_sysroot *root, struct np_topology *topology,
                           struct np_error *err);
-/*
- * The CPUs and nodes of our cpuset cgroup, added; either stays empty where it is not told.
- */
-int np_sysfs_read_cpuset(const struct np_sysroot *root, struct np_bitmap *ret_cpus,
-                         struct np_bitmap *ret_nodes, struct np_error *err);
 int np_sysfs_read_groups(const struct np_sysroot *root, struct np_topology *topology,
                          struct np_error *err);
 int np_sysfs_read_nics(const struct np_sysroot *root, struct np_topology *topology,

@@ -713,7 +713,7 @@ static void assert_bearable(const struct host *host, const char *path, const cha
 		int rc;
 
 		/* Sanitizers are an order of magnitude slower. */
-		limit(RLIMIT_CPU, HAS_SHADOW_MEMORY ? 30 : 2);
+		limit(RLIMIT_CPU, HAS_SHADOW_MEMORY ? 60 : 10);
 		if (!HAS_SHADOW_MEMORY)
 			limit(RLIMIT_AS, (rlim_t)1 << 30);
 		rc = load_damaged(host, 0, &topology, &err);

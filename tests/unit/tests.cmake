@@ -4,7 +4,8 @@ target_include_directories(np_test_host PUBLIC unit)
 target_link_libraries(np_test_host PRIVATE np_build PUBLIC numarun_objects PkgConfig::CMOCKA)
 
 # One test program a module.
-foreach(module allowed bitmap cpulist device_spec error hwloc locality malformed rank sysroot topology)
+foreach(module allowed bitmap cpulist device_spec error hwloc locality malformed rank sysroot
+		topology)
 	np_test(${module} np_test_host numaprobe_objects)
 endforeach()
 foreach(module apply environment exec plan policy refused set)
@@ -13,5 +14,7 @@ endforeach()
 
 # What must hold on every host: ours and, where they are at hand, other people's.
 np_test(hosts np_test_host numarun_objects)
-target_compile_definitions(test_hosts PRIVATE NUMAKIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+foreach(test test_hosts)
+	target_compile_definitions(${test} PRIVATE NUMAKIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endforeach()
 np_test(topologies np_test_host numarun_objects)
