@@ -342,12 +342,14 @@ static int print_nics(const struct np_topology *topology, const struct np_rank *
 	return rc;
 }
 
-static void print_disputes(const struct np_topology *topology)
+/* The devices of which a row of the table does not tell all. */
+static void print_remarks(const struct np_topology *topology)
 {
 	for (size_t i = 0; i < np_topology_device_count(topology); i++) {
 		const struct np_device *device = np_topology_device(topology, i);
 
-		if (device->locality.other_evidence != NP_EVIDENCE_UNKNOWN) {
+		if (device->locality.other_evidence != NP_EVIDENCE_UNKNOWN ||
+		    device->locality.spans_nodes) {
 			fputs("note: ", stdout);
 			np_device_print(device, stdout);
 		}
@@ -367,7 +369,7 @@ static int print_text(const struct np_topology *topology, const struct np_rank *
 	print_distances(topology);
 	rc = print_nics(topology, ranks);
 	np_excluded_print(excluded, stdout);
-	print_disputes(topology);
+	print_remarks(topology);
 	for (size_t i = 0; i < np_topology_note_count(topology); i++)
 		printf("note: %s\n", np_topology_note(topology, i));
 	return rc;

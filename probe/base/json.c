@@ -70,13 +70,14 @@ void np_json_set_member(json_t **object, const char *key, json_t *value)
 
 int np_json_write(json_t *document, FILE *out)
 {
+	/* 15 digits: what any double holds of a decimal, so that 0.1 is written as 0.1. */
+	const size_t flags = JSON_INDENT(2) | JSON_REAL_PRECISION(15);
 	int rc = 0;
 
 	if (!document)
 		return -ENOMEM;
 	errno = 0;
-	if (json_dumpf(document, out, JSON_INDENT(2)) < 0 || fputc('\n', out) == EOF ||
-	    fflush(out) == EOF)
+	if (json_dumpf(document, out, flags) < 0 || fputc('\n', out) == EOF || fflush(out) == EOF)
 		rc = errno ? -errno : -EIO;
 	json_decref(document);
 	return rc;

@@ -77,7 +77,8 @@ void np_device_print(const struct np_device *device, FILE *out)
 	if (np_bitmap_is_empty(&locality->nodes))
 		fputs("node unknown", out);
 	else
-		fputs(np_cpulist_named("node", &locality->nodes, nodes, sizeof(nodes)), out);
+		fprintf(out, "%s%s", locality->spans_nodes ? "spans " : "",
+		        np_cpulist_named("node", &locality->nodes, nodes, sizeof(nodes)));
 	if (!np_bitmap_is_empty(&locality->cpus))
 		fprintf(out, ", sharing a cache with %s",
 		        np_cpulist_named("CPU", &locality->cpus, nodes, sizeof(nodes)));

@@ -26,6 +26,7 @@ int np_locality_override(const struct np_topology *topology, unsigned node,
 
 	np_bitmap_release(&locality->cpus);
 	np_bitmap_release(&locality->other_nodes);
+	locality->spans_nodes = false;
 	locality->other_evidence = NP_EVIDENCE_UNKNOWN;
 	if (locality->evidence != NP_EVIDENCE_UNKNOWN &&
 	    !np_bitmap_equal(&locality->nodes, &nodes)) {
@@ -140,5 +141,70 @@ int np_locality_choose(const struct np_topology *topology,
 		rc = note_other(sources, &local, ret);
 	np_bitmap_release(&local.cpus);
 	np_bitmap_release(&local.nodes);
+	return rc < 0 ? np_error_sys(err, ENOMEM, "device locality") : 0;
+}
+
+/* ---- several cards under one interface ---- */
+
+static enum np_evidence weaker(enum np_evidence a, enum np_evidence b)
+{
+	return a > b ? a : b;
+}
+
+/* Adds @nodes to those that another source tells, which may be the first. */
+static int add_other(struct np_locality *locality, enum np_evidence evidence,
+                     const struct np_bitmap *nodes)
+{
+	bool is_first = locality->other_evidence == NP_EVIDENCE_UNKNOWN;
+
+	locality->other_evidence = is_first ? evidence : weaker(locality->other_evidence, evidence);
+	return np_bitmap_or(&locality->other_nodes, nodes);
+}
+
+/* Adds a card to those of known place. */
+static int add_part(struct np_locality *locality, const struct np_locality *part)
+{
+	bool is_first = np_bitmap_is_empty(&locality->nodes);
+
+	locality->evidence = is_first ? part->evidence : weaker(locality->evidence, part->evidence);
+	locality->spans_nodes |= !is_first && !np_bitmap_equal(&locality->nodes, &part->nodes);
+	if (np_bitmap_or(&locality->cpus, &part->cpus) < 0)
+		return -ENOMEM;
+	return np_bitmap_or(&locality->nodes, &part->nodes);
+}
+
+/* Some cards are of unknown place: what is known of the others becomes the other source. */
+static int forget(struct np_locality *locality)
+{
+	int rc = 0;
+
+	if (!np_bitmap_is_empty(&locality->nodes))
+		rc = add_other(locality, locality->evidence, &locality->nodes);
+	locality->evidence = NP_EVIDENCE_UNKNOWN;
+	locality->spans_nodes = false;
+	np_bitmap_release(&locality->nodes);
+	return rc;
+}
+
+int np_locality_join(const struct np_locality *parts, size_t count, struct np_locality *ret,
+                     struct np_error *err)
+{
+	bool is_unknown = count == 0;
+	int rc = 0;
+
+	ret->evidence = NP_EVIDENCE_UNKNOWN;
+	ret->other_evidence = NP_EVIDENCE_UNKNOWN;
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		if (np_bitmap_is_empty(&parts[i].nodes))
+			is_unknown = true;
+		else
+			rc = add_part(ret, &parts[i]);
+		if (rc == 0 && parts[i].other_evidence != NP_EVIDENCE_UNKNOWN)
+			rc = add_other(ret, parts[i].other_evidence, &parts[i].other_nodes);
+	}
+	if (rc == 0 && is_unknown)
+		rc = forget(ret);
+	if (ret->evidence != NP_EVIDENCE_CACHE)
+		np_bitmap_release(&ret->cpus);
 	return rc < 0 ? np_error_sys(err, ENOMEM, "device locality") : 0;
 }

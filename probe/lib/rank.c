@@ -174,8 +174,13 @@ static int fill_tiers(const struct np_topology *topology, const struct np_locali
 			tier = add_tier(ret, &places[i]);
 		current = &places[i];
 		rc = tier ? np_bitmap_or(&tier->cpus, &cpus) : -ENOMEM;
-		if (rc == 0 && !places[i].is_homeless)
+		/* The caches of several cards can be in several nodes. */
+		if (rc == 0 && places[i].near_cache) {
+			rc = np_topology_nodes_of_cpus(topology, &cpus, &tier->nodes);
+			np_bitmap_and(&tier->nodes, &locality->nodes);
+		} else if (rc == 0 && !places[i].is_homeless) {
 			rc = np_bitmap_add(&tier->nodes, places[i].node);
+		}
 	}
 	np_bitmap_release(&left);
 	np_bitmap_release(&cpus);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Devices from sysfs: finds a device's folder under sys/devices and climbs from there, as a virtio
- * interface, a namespace or a partition has no numa_node of its own but its PCI parent has.
+ * interface, a namespace or a partition has no numa_node of its own but its PCI parent has. Of an
+ * interface that stands on others it does so with the cards under it (sysfs_lower.c).
  */
 #include "topology_data.h"
 
@@ -15,11 +16,10 @@
 #include <string.h>
 
 #define DEVICES_DIR "sys/devices/"
-#define VIRTUAL_DIR "sys/devices/virtual/"
 #define NET_DIR "sys/class/net"
 
 /* 100 Tb/s is beyond what cards will do for long. */
-enum { MBIT = 1000000, MBIT_MAX = 100000000, QUOTE_SIZE = 64 };
+enum { MBIT = 1000000, MBIT_MAX = 100000000, QUOTE_SIZE = 64, NAMES_SIZE = 160 };
 
 static int no_memory(struct np_error *err)
 {
@@ -57,12 +57,8 @@ static char *join_link(const char *dir, const char *target)
 	return path;
 }
 
-/*
- * The device's own folder ("sys/devices/pci0000:c0/…/net/eth0") behind an entry of a class or bus
- * folder, which is a link there, or in old kernels a folder with a link "device" in it.
- */
-static int resolve(const struct np_sysroot *root, const char *dir, const char *entry, char **ret,
-                   struct np_error *err)
+int np_sysfs_resolve(const struct np_sysroot *root, const char *dir, const char *entry, char **ret,
+                     struct np_error *err)
 {
 	char path[PATH_MAX];
 	char *target = NULL;
@@ -134,8 +130,23 @@ static int read_locality_files(const struct np_sysroot *root, const char *folder
 	return rc;
 }
 
+/* A virtual function (SR-IOV) that does not tell its node is where its physical function is. */
+static int read_physical_function(const struct np_sysroot *root, const char *folder,
+                                  struct np_locality_sources *sources, struct np_error *err)
+{
+	char *physical = NULL;
+	int rc = np_sysfs_resolve(root, folder, "physfn", &physical, NULL);
+
+	/* Other functions have no such link, and one that leads nowhere tells nothing. */
+	if (rc < 0)
+		return rc == -ENOMEM ? no_memory(err) : 0;
+	rc = read_locality_files(root, physical, sources, err);
+	free(physical);
+	return rc;
+}
+
 /* From the device's folder upwards: the sources of its locality, and its PCI address. */
-static int climb(const struct np_sysroot *root, const char *folder, struct np_device *device,
+static int climb(const struct np_sysroot *root, const char *folder, char **ret_pci,
                  struct np_locality_sources *sources, struct np_error *err)
 {
 	char *path = strdup(folder);
@@ -147,10 +158,13 @@ static int climb(const struct np_sysroot *root, const char *folder, struct np_de
 		char *slash = strrchr(path, '/');
 
 		rc = read_locality_files(root, path, sources, err);
-		if (rc == 0 && !device->pci && is_pci_address(slash + 1, strlen(slash + 1))) {
-			device->pci = strdup(slash + 1);
-			if (!device->pci)
-				rc = no_memory(err);
+		if (rc == 0 && is_pci_address(slash + 1, strlen(slash + 1))) {
+			if (!sources->has_node)
+				rc = read_physical_function(root, path, sources, err);
+			if (rc == 0 && !*ret_pci) {
+				*ret_pci = strdup(slash + 1);
+				rc = *ret_pci ? 0 : no_memory(err);
+			}
 		}
 		*slash = '\0';
 	}
@@ -226,10 +240,82 @@ static int read_speed(const struct np_sysroot *root, const char *folder, struct 
 	return root->live ? 0 : rc;
 }
 
-static int read_folder(const struct np_sysroot *root, const char *folder, enum np_device_kind kind,
-                       const char *name, struct np_topology *topology, struct np_error *err)
+/* ---- whole devices ---- */
+
+/* A device found: its folder, and those of the cards that it stands on. */
+struct found {
+	char *folder;
+	char **cards;
+	int card_count; /* 0 = no hardware */
+};
+
+static void found_release(struct found *found)
+{
+	free(found->folder);
+	np_sysfs_free_cards(found->cards, found->card_count);
+	*found = (struct found){ 0 };
+}
+
+/* Fails as np_sysfs_resolve() and np_sysfs_list_cards() do. */
+static int find(const struct np_sysroot *root, const char *dir, const char *entry,
+                struct found *ret, struct np_error *err)
+{
+	struct found found = { 0 };
+	int rc = np_sysfs_resolve(root, dir, entry, &found.folder, err);
+
+	if (rc < 0)
+		return rc;
+	found.card_count = np_sysfs_list_cards(root, found.folder, &found.cards, err);
+	if (found.card_count < 0) {
+		rc = found.card_count;
+		free(found.folder);
+		return rc;
+	}
+	*ret = found;
+	return 0;
+}
+
+/* Where the hardware of @folder is; adds its PCI address, a new string, unless there is one. */
+static int read_place(const struct np_sysroot *root, const char *folder,
+                      const struct np_topology *topology, char **ret_pci, struct np_locality *ret,
+                      struct np_error *err)
 {
 	struct np_locality_sources sources = { 0 };
+	int rc = climb(root, folder, ret_pci, &sources, err);
+
+	if (rc == 0)
+		rc = np_locality_choose(topology, &sources, ret, err);
+	np_bitmap_release(&sources.local_cpus);
+	return rc;
+}
+
+/* Where an interface is that stands on others. It is no PCI function, though its cards may be. */
+static int read_places(const struct np_sysroot *root, const struct found *found,
+                       const struct np_topology *topology, struct np_locality *ret,
+                       struct np_error *err)
+{
+	size_t count = (size_t)found->card_count;
+	struct np_locality *parts = calloc(count + 1, sizeof(*parts));
+	int rc = parts ? 0 : no_memory(err);
+
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		char *pci = NULL;
+
+		rc = read_place(root, found->cards[i], topology, &pci, &parts[i], err);
+		free(pci);
+	}
+	if (rc == 0)
+		rc = np_locality_join(parts, count, ret, err);
+	for (size_t i = 0; parts && i < count; i++)
+		np_locality_release(&parts[i]);
+	free(parts);
+	return rc;
+}
+
+static int read_found(const struct np_sysroot *root, const struct found *found,
+                      enum np_device_kind kind, const char *name, struct np_topology *topology,
+                      struct np_error *err)
+{
 	struct np_device *device = np_topology_add_device(topology);
 	int rc;
 
@@ -239,20 +325,42 @@ static int read_folder(const struct np_sysroot *root, const char *folder, enum n
 	device->name = np_device_name(name);
 	if (!device->name)
 		return no_memory(err);
-	rc = climb(root, folder, device, &sources, err);
-	if (rc == 0)
-		rc = np_locality_choose(topology, &sources, &device->locality, err);
+	if (found->card_count > 0 && np_sysfs_is_virtual(found->folder))
+		rc = read_places(root, found, topology, &device->locality, err);
+	else
+		rc = read_place(root, found->folder, topology, &device->pci, &device->locality,
+		                err);
 	if (rc == 0 && kind == NP_DEVICE_NET)
-		rc = read_state(root, folder, device, err);
+		rc = read_state(root, found->folder, device, err);
 	if (rc == 0 && kind == NP_DEVICE_NET)
-		rc = read_speed(root, folder, device, err);
-	np_bitmap_release(&sources.local_cpus);
+		rc = read_speed(root, found->folder, device, err);
 	return rc;
 }
 
-static bool is_virtual(const char *folder)
+/* One of all interfaces; those that are no link, or stand on no hardware, are passed over. */
+static int read_nic(const struct np_sysroot *root, const char *name, struct np_topology *topology,
+                    struct np_error *err)
 {
-	return strncmp(folder, VIRTUAL_DIR, strlen(VIRTUAL_DIR)) == 0;
+	struct np_error why = { 0 };
+	struct found found = { 0 };
+	char quoted[QUOTE_SIZE];
+	int rc = find(root, NET_DIR, name, &found, &why);
+
+	/* bonding_masters is a plain file among the links. */
+	if (rc == -EINVAL || rc == -ENOENT || rc == -ENOTDIR)
+		return 0;
+	if (rc == -E2BIG)
+		return np_topology_add_note(topology, err, "%s is left out: %s",
+		                            np_error_quote(name, quoted, sizeof(quoted)), why.text);
+	if (rc < 0) {
+		if (err)
+			*err = why;
+		return rc;
+	}
+	if (found.card_count > 0)
+		rc = read_found(root, &found, NP_DEVICE_NET, name, topology, err);
+	found_release(&found);
+	return rc;
 }
 
 int np_sysfs_read_nics(const struct np_sysroot *root, struct np_topology *topology,
@@ -267,19 +375,8 @@ int np_sysfs_read_nics(const struct np_sysroot *root, struct np_topology *topolo
 	count = np_sysroot_list(root, NET_DIR, &names, err);
 	if (count < 0)
 		return count;
-	for (int i = 0; i < count && rc == 0; i++) {
-		char *folder = NULL;
-
-		rc = resolve(root, NET_DIR, names[i], &folder, err);
-		/* bonding_masters is a plain file among the links. */
-		if (rc == -EINVAL || rc == -ENOENT || rc == -ENOTDIR) {
-			rc = 0;
-			continue;
-		}
-		if (rc == 0 && !is_virtual(folder))
-			rc = read_folder(root, folder, NP_DEVICE_NET, names[i], topology, err);
-		free(folder);
-	}
+	for (int i = 0; i < count && rc == 0; i++)
+		rc = read_nic(root, names[i], topology, err);
 	free(names);
 	return rc;
 }
@@ -293,43 +390,59 @@ static void nic_not_found(const struct np_sysroot *root, const char *name, struc
 	int count = np_sysroot_list(root, NET_DIR, &names, NULL);
 
 	for (int i = 0; i < count && used < sizeof(candidates) - 1; i++) {
-		char *folder = NULL;
+		struct found found = { 0 };
 
-		if (resolve(root, NET_DIR, names[i], &folder, NULL) == 0 && !is_virtual(folder))
+		if (find(root, NET_DIR, names[i], &found, NULL) == 0 && found.card_count > 0)
 			used += (size_t)snprintf(candidates + used, sizeof(candidates) - used,
 			                         "%s%s", used > 0 ? ", " : "", names[i]);
-		free(folder);
+		found_release(&found);
 	}
 	if (count >= 0)
 		free(names);
 	np_device_not_found(name, candidates, err);
 }
 
+static int refuse_virtual(const struct np_sysroot *root, const char *text, const char *folder,
+                          struct np_error *err)
+{
+	char names[2 * NAMES_SIZE];
+	char quoted[NAMES_SIZE];
+
+	np_sysfs_name_lowers(root, folder, names, sizeof(names));
+	if (!*names)
+		return np_error_set(
+			err, ENODEV,
+			"device '%s' is virtual (%s/%s): no hardware, so near to nothing", text,
+			root->path, folder);
+	return np_error_set(err, ENODEV,
+	                    "device '%s' is virtual (%s/%s), and under it (%s) is no hardware: "
+	                    "near to nothing",
+	                    text, root->path, folder,
+	                    np_error_quote(names, quoted, sizeof(quoted)));
+}
+
 int np_sysfs_read_device(const struct np_sysroot *root, const char *text, bool virtual_too,
                          struct np_topology *topology, struct np_error *err)
 {
 	struct np_device_spec spec = { 0 };
-	char *folder = NULL;
+	struct found found = { 0 };
 	int rc = np_device_spec_parse(text, root->live, &spec, err);
 
 	if (rc < 0)
 		return rc;
-	rc = resolve(root, spec.dir, spec.entry, &folder, err);
+	rc = find(root, spec.dir, spec.entry, &found, err);
 	if (rc == -ENOENT && spec.kind == NP_DEVICE_NET)
 		nic_not_found(root, spec.name, err);
 	else if (rc == -ENOENT)
 		np_error_set(err, ENOENT, "no device '%s': %s/%s/%s does not exist", text,
 		             root->path, spec.dir, spec.entry);
-	if (rc < 0)
-		goto out;
-	if (!virtual_too && is_virtual(folder))
-		rc = np_error_set(err, ENODEV,
-		                  "device '%s' is virtual (%s/%s): no hardware, so near to nothing",
-		                  text, root->path, folder);
-	else
-		rc = read_folder(root, folder, spec.kind, spec.name, topology, err);
-out:
-	free(folder);
+	else if (rc == -E2BIG)
+		np_error_wrap(err, rc, "device '%s'", text);
+	else if (rc == 0 && found.card_count == 0 && !virtual_too)
+		rc = refuse_virtual(root, text, found.folder, err);
+	else if (rc == 0)
+		rc = read_found(root, &found, spec.kind, spec.name, topology, err);
+	found_release(&found);
 	np_device_spec_release(&spec);
 	return rc;
 }

@@ -77,12 +77,44 @@ int np_sysfs_read_nodes(const struct np_sysroot *root, unsigned scope, struct np
                         struct np_error *err);
 int np_sysfs_read_allowed(const struct np_sysroot *root, struct np_topology *topology,
                           struct np_error *err);
+
 int np_sysfs_read_groups(const struct np_sysroot *root, struct np_topology *topology,
                          struct np_error *err);
 int np_sysfs_read_nics(const struct np_sysroot *root, struct np_topology *topology,
                        struct np_error *err);
 int np_sysfs_read_device(const struct np_sysroot *root, const char *text, bool virtual_too,
                          struct np_topology *topology, struct np_error *err);
+
+/*
+ * The device's own folder ("sys/devices/pci0000:c0/…/net/eth0"), a new string, behind an entry of a
+ * class or bus folder, which is a link there, or in old kernels a folder with a link "device" in
+ * it. The folder need not be there.
+ *
+ *   -ENOENT           no such entry, or it leads to no device
+ *   -EINVAL, -ENOTDIR it is no link
+ *   -ENOMEM, other    of reading it
+ */
+int np_sysfs_resolve(const struct np_sysroot *root, const char *dir, const char *entry, char **ret,
+                     struct np_error *err);
+
+/* Is this the folder of a device without hardware? */
+bool np_sysfs_is_virtual(const char *folder);
+
+/*
+ * The folders of the cards that the device of @folder stands on: its own when it is hardware, else
+ * those that its lower_* links lead to, through other virtual interfaces too, each once. Returns
+ * how many; what is gone meanwhile, or virtual with nothing under it, is none.
+ *
+ *   -E2BIG   thousands of interfaces are under it; err does not name the device
+ *   -ENOMEM, or what reading a folder gave
+ */
+int np_sysfs_list_cards(const struct np_sysroot *root, const char *folder, char ***ret_cards,
+                        struct np_error *err);
+void np_sysfs_free_cards(char **cards, int count);
+
+/* The interfaces right under that of @folder, "eth0, eth1", as far as they fit; "" for none. */
+void np_sysfs_name_lowers(const struct np_sysroot *root, const char *folder, char *buf,
+                          size_t size);
 
 /*
  * Lets this machine's hwloc correct the localities of the devices: it knows boards whose cards are
@@ -103,6 +135,15 @@ struct np_locality_sources {
 int np_locality_choose(const struct np_topology *topology,
                        const struct np_locality_sources *sources, struct np_locality *ret,
                        struct np_error *err);
+
+/*
+ * Where that is which stands on several cards: on the nodes of all of them, by the weakest of their
+ * evidence. CPUs of caches count when all cards tell such. While one of them is of unknown place,
+ * all of it is, and the nodes that are known are the other source. Fills *ret, zeroed by the
+ * caller. -ENOMEM.
+ */
+int np_locality_join(const struct np_locality *parts, size_t count, struct np_locality *ret,
+                     struct np_error *err);
 
 /*
  * Replaces *locality by the user's word, evidence OVERRIDE; what was there before is kept as the

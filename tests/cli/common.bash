@@ -29,6 +29,27 @@ fail() {
 	return 1
 }
 
+# host_with_bond DIR: a copy of ejfat-2 in DIR with bond0 on its two cards, bond1 on one of them and
+# eth2 of node 3, and bond1.7 on bond1.
+host_with_bond() {
+	local card=pci0000:20/0000:21:00.0 link name net=$1/sys/devices/virtual/net
+
+	cp -R --no-dereference "$EJFAT2" "$1"
+	mkdir -p "$1/sys/devices/$card/net/eth2" "$net"/{bond0,bond1,bond1.7}
+	echo 3 >"$1/sys/devices/$card/numa_node"
+	ln -s "../../devices/$card/net/eth2" "$1/sys/class/net/eth2"
+	for name in bond0 bond1 bond1.7; do
+		ln -s "../../devices/virtual/net/$name" "$1/sys/class/net/$name"
+	done
+	for name in enp193s0f0np0 "$NIC"; do
+		link=$(readlink "$1/sys/class/net/$name")
+		ln -s "../../../${link#../../devices/}" "$net/bond0/lower_$name"
+	done
+	ln -s "../../../${link#../../devices/}" "$net/bond1/lower_$NIC"
+	ln -s "../../../$card/net/eth2" "$net/bond1/lower_eth2"
+	ln -s ../bond1 "$net/bond1.7/lower_bond1"
+}
+
 # What the last command did, for a failing test.
 # shellcheck disable=SC2154
 told() {
@@ -126,4 +147,95 @@ allowed_cpus() {
 # The first node this process may allocate from.
 first_memory_node() {
 	sed -n 's/^Mems_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status
+}
+
+# Wants CPU $cpu and another one, $other, to move things to.
+# shellcheck disable=SC2034
+needs_two_cpus() {
+	cpu=$(allowed_cpus | sed -n 1p)
+	other=$(allowed_cpus | sed -n 2p)
+	[[ -n $other ]] || skip "one CPU only"
+}
+
+# ---- programs that run while a test looks at them ----
+
+# start COMMAND...: runs it in the background; its number is $pid, and what it prints goes to the
+# files $out and $errs. The signals that a shell switches off for what it starts so are switched on.
+start() {
+	STARTED_COUNT=$((${STARTED_COUNT:-0} + 1))
+	out=$BATS_TEST_TMPDIR/started-$STARTED_COUNT.out
+	errs=$BATS_TEST_TMPDIR/started-$STARTED_COUNT.err
+	env --default-signal=INT,QUIT "$@" >"$out" 2>"$errs" 3>&- </dev/null &
+	pid=$!
+	STARTED+=("$pid")
+}
+
+# For teardown: ends what a test started and did not end, and the processes whose numbers are in the
+# *.pid files that its programs wrote.
+stop_started() {
+	local number file
+
+	for number in "${STARTED[@]}"; do
+		kill -KILL "$number" 2>/dev/null || true
+	done
+	for file in "$BATS_TEST_TMPDIR"/*.pid; do
+		[[ -s $file ]] || continue
+		while read -r number; do
+			kill -KILL "$number" 2>/dev/null || true
+		done <"$file"
+	done
+	wait
+}
+
+# eventually COMMAND...: it succeeds, within ten seconds.
+eventually() {
+	local end=$((SECONDS + 10))
+
+	while [[ $SECONDS -le $end ]]; do
+		! "$@" || return 0
+		sleep 0.01
+	done
+	fail "never came true: $*" "stdout:" "$(cat "${out:-/dev/null}")" "stderr:" "$(cat "${errs:-/dev/null}")"
+}
+
+# Whether a process is gone. One that has ended and is not waited for yet is.
+is_gone() {
+	local stat
+
+	read -r stat 2>/dev/null <"/proc/$1/stat" || return 0
+	[[ ${stat##*) } == [ZX]* ]]
+}
+
+# ends STATUS: what start began last ends by itself, within ten seconds, with that status.
+ends() {
+	local got=0
+
+	eventually is_gone "$pid"
+	wait "$pid" || got=$?
+	[[ $got -eq $1 ]] ||
+		fail "status $got, wanted $1" "stdout:" "$(cat "$out")" "stderr:" "$(cat "$errs")"
+}
+
+# says TEXT, prints TEXT: what start began last does, on standard error or output, sooner or later.
+says() {
+	eventually grep -qF -e "$1" "$errs"
+}
+
+prints() {
+	eventually grep -qF -e "$1" "$out"
+}
+
+# The CPUs that a process or thread may use, as the kernel writes them.
+cpus_of() {
+	sed -n 's/^Cpus_allowed_list:[^0-9]*//p' "/proc/$1/status"
+}
+
+# Whether they are these.
+runs_on() {
+	[[ $(cpus_of "$1") == "$2" ]]
+}
+
+# The processes that one has started and that are still there, one a line.
+children_of() {
+	cat /proc/[0-9]*/stat 2>/dev/null | sed -n "s/^\([0-9]*\) (.*) [^ ]* $1 .*/\1/p"
 }

@@ -144,6 +144,25 @@ host_without_numa_node() {
 	gives 24-31 "$NUMAPROBE" rank --root "$EJFAT2" lo --node 3 --tier 1 --cpus
 }
 
+@test "a bond or a VLAN is where its cards are, and it is said when they are on several nodes" {
+	local host=$BATS_TEST_TMPDIR/bond name
+
+	host_with_bond "$host"
+	gives $'80-87\n88-95\n64-79,96-127\n0-63' "$NUMAPROBE" rank --root "$host" bond0 --cpus
+	for name in bond1 bond1.7; do
+		gives 24-31,80-87 "$NUMAPROBE" rank --root "$host" "$name" --tier 1 --cpus
+		run --separate-stderr "$NUMAPROBE" rank --root "$host" "$name"
+		[[ $output == "$name: spans nodes 3,10 (evidence: numa_node)"$'\n'* ]] || fail "$(told)"
+		run --separate-stderr "$NUMAPROBE" rank --root "$host" "$name" --json
+		json_is "['3,10', 'numa_node', None]" \
+			'[d["device"][key] for key in ("nodes", "evidence", "pci")]'
+	done
+
+	run --separate-stderr "$NUMAPROBE" report --root "$host"
+	[[ $output == *$'\nnote: bond1: spans nodes 3,10 '* ]] || fail "$(told)"
+	[[ $output != *"note: bond0"* ]] || fail "$(told)"
+}
+
 @test "file: and ip: are refused for another host" {
 	refuses 1 "looked up on this machine" "$NUMAPROBE" rank --root "$EJFAT2" file:/
 	refuses 1 "looked up on this machine" "$NUMAPROBE" rank --root "$EJFAT2" ip:127.0.0.1

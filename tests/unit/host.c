@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LIST_SIZE = 128, MASK_GROUP_BITS = 32, MADE_MAX = 256 };
+enum { LIST_SIZE = 1024, MASK_GROUP_BITS = 32, MADE_MAX = 256 };
 
 static void give_up(const char *what, const char *path)
 {

@@ -132,6 +132,89 @@ static void offline_cpus_do_not_make_a_node_look_divided(void **state)
 	np_topology_free(topology);
 }
 
+/* ---- several cards ---- */
+
+struct part {
+	const char *nodes; /* NULL ends the list */
+	const char *cpus;
+	enum np_evidence evidence;
+	enum np_evidence other_evidence;
+	const char *other_nodes;
+};
+
+/* clang-format off */
+static const struct {
+	const char *name;
+	struct part parts[4];
+	struct part whole;
+	bool spans;
+} joins[] = {
+	{ "one card", { { "1", "4-5", CACHE, NUMA_NODE, "0" } },
+	  { "1", "4-5", CACHE, NUMA_NODE, "0" }, false },
+	{ "two cards of one node", { { "1", "", NUMA_NODE, UNKNOWN, "" }, { "1", "", NUMA_NODE, UNKNOWN, "" } },
+	  { "1", "", NUMA_NODE, UNKNOWN, "" }, false },
+	{ "two cards of two nodes", { { "2", "", NUMA_NODE, UNKNOWN, "" }, { "0", "", NUMA_NODE, UNKNOWN, "" } },
+	  { "0,2", "", NUMA_NODE, UNKNOWN, "" }, true },
+	{ "two cards between the same nodes", { { "0-1", "", LOCAL_CPUS, UNKNOWN, "" }, { "0-1", "", LOCAL_CPUS, UNKNOWN, "" } },
+	  { "0-1", "", LOCAL_CPUS, UNKNOWN, "" }, false },
+	{ "a card within the nodes of another", { { "0-1", "", LOCAL_CPUS, UNKNOWN, "" }, { "0", "", NUMA_NODE, UNKNOWN, "" } },
+	  { "0-1", "", LOCAL_CPUS, UNKNOWN, "" }, true },
+	{ "two caches of two nodes", { { "0", "0-1", CACHE, UNKNOWN, "" }, { "1", "6-7", CACHE, UNKNOWN, "" } },
+	  { "0-1", "0-1,6-7", CACHE, UNKNOWN, "" }, true },
+	{ "a cache and a node", { { "0", "0-1", CACHE, UNKNOWN, "" }, { "0", "", NUMA_NODE, UNKNOWN, "" } },
+	  { "0", "", NUMA_NODE, UNKNOWN, "" }, false },
+	{ "an unknown card first", { { "", "", UNKNOWN, UNKNOWN, "" }, { "1", "4-5", CACHE, UNKNOWN, "" } },
+	  { "", "", UNKNOWN, CACHE, "1" }, false },
+	{ "an unknown card last", { { "0", "", NUMA_NODE, UNKNOWN, "" }, { "1", "", LOCAL_CPUS, UNKNOWN, "" }, { "", "", UNKNOWN, NUMA_NODE, "7" } },
+	  { "", "", UNKNOWN, LOCAL_CPUS, "0-1,7" }, false },
+	{ "unknown cards alone", { { "", "", UNKNOWN, UNKNOWN, "" }, { "", "", UNKNOWN, UNKNOWN, "" } },
+	  { "", "", UNKNOWN, UNKNOWN, "" }, false },
+	{ "two that are disputed", { { "0", "", NUMA_NODE, LOCAL_CPUS, "1" }, { "0", "0", CACHE, NUMA_NODE, "2" } },
+	  { "0", "", NUMA_NODE, LOCAL_CPUS, "1-2" }, false },
+	{ "no card", { { .nodes = NULL } }, { "", "", UNKNOWN, UNKNOWN, "" }, false },
+};
+/* clang-format on */
+
+static struct np_locality locality_of(const struct part *part)
+{
+	return (struct np_locality){
+		.evidence = part->evidence,
+		.nodes = set_of(part->nodes),
+		.cpus = set_of(part->cpus),
+		.other_evidence = part->other_evidence,
+		.other_nodes = set_of(part->other_nodes),
+	};
+}
+
+static void several_cards_are_where_all_of_them_are(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(joins) / sizeof(joins[0]); i++) {
+		const struct part *whole = &joins[i].whole;
+		struct np_locality parts[4];
+		struct np_locality joined = { 0 };
+		struct np_error err = { 0 };
+		size_t count = 0;
+
+		check_case("%s", joins[i].name);
+		for (; joins[i].parts[count].nodes; count++)
+			parts[count] = locality_of(&joins[i].parts[count]);
+		assert_np_ok(np_locality_join(parts, count, &joined, &err), &err);
+		assert_set(&joined.nodes, whole->nodes);
+		assert_set(&joined.cpus, whole->cpus);
+		assert_text(np_evidence_name(joined.evidence), np_evidence_name(whole->evidence));
+		assert_text(np_evidence_name(joined.other_evidence),
+		            np_evidence_name(whole->other_evidence));
+		assert_set(&joined.other_nodes, whole->other_nodes);
+		assert_number(joined.spans_nodes, joins[i].spans);
+		np_locality_release(&joined);
+		while (count > 0)
+			np_locality_release(&parts[--count]);
+	}
+}
+
+/* ---- the user's word ---- */
+
 /* Overrides what was chosen from @numa_node and @local_cpus by node 0. */
 static void override(const struct np_topology *topology, const char *name, int numa_node,
                      const char *local_cpus, enum np_evidence other, const char *other_nodes)
@@ -204,6 +287,7 @@ int main(void)
 		host_test(the_best_source_is_chosen_and_a_contradiction_kept),
 		host_test(a_single_node_is_certain),
 		host_test(offline_cpus_do_not_make_a_node_look_divided),
+		host_test(several_cards_are_where_all_of_them_are),
 		host_test(the_users_word_overrides_and_keeps_what_it_contradicts),
 		host_test(a_node_that_does_not_exist_overrides_nothing),
 		host_test(every_word_of_the_contract_has_a_name),

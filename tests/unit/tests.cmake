@@ -4,7 +4,7 @@ target_include_directories(np_test_host PUBLIC unit)
 target_link_libraries(np_test_host PRIVATE np_build PUBLIC numarun_objects PkgConfig::CMOCKA)
 
 # One test program a module.
-foreach(module allowed bitmap cpulist device_spec error hwloc locality malformed rank sysroot
+foreach(module allowed bitmap cpulist device_spec error hwloc locality lower malformed rank sysroot
 		topology)
 	np_test(${module} np_test_host numaprobe_objects)
 endforeach()

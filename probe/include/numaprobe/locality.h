@@ -32,6 +32,8 @@ const char *np_evidence_name(enum np_evidence evidence);
 struct np_locality {
 	enum np_evidence evidence;
 	struct np_bitmap nodes; /* empty when unknown; more than one when it sits between nodes */
+	/* It stands on several cards (a bond, a bridge …), and these are not on the same nodes. */
+	bool spans_nodes;
 	struct np_bitmap
 		cpus; /* CPUs nearer than the rest of the node; empty = all of its nodes' */
 	/*
@@ -49,7 +51,7 @@ const char *np_device_kind_name(enum np_device_kind kind);
 struct np_device {
 	enum np_device_kind kind;
 	char *name;     /* interface, disk or PCI address; what is not printable ASCII as \xHH */
-	char *pci;      /* "0000:c1:00.1", NULL when it is on no PCI bus */
+	char *pci;      /* "0000:c1:00.1", NULL when it is no PCI function, nor in one */
 	char *state;    /* operstate of a network interface, or NULL */
 	bool has_speed; /* the link is up and its driver tells */
 	uint64_t speed_bps; /* bits per second, decimal (sysfs speed is in Mbit/s) */

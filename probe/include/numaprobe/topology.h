@@ -26,7 +26,8 @@ struct np_topology; /* opaque */
 enum np_topology_scope {
 	NP_TOPOLOGY_MEMORY = 1 << 0, /* memory sizes: one file a node */
 	NP_TOPOLOGY_GROUPS = 1 << 1, /* packages, L3 caches, cores: a few files a CPU */
-	NP_TOPOLOGY_NICS = 1 << 2,   /* all network interfaces that stand on hardware */
+	/* All network interfaces on hardware, and bonds, bridges, VLANs … that stand on such. */
+	NP_TOPOLOGY_NICS = 1 << 2,
 	/* Leave the distances out, a file a node, where nothing will be ranked. */
 	NP_TOPOLOGY_WITHOUT_DISTANCES = 1 << 3,
 	NP_TOPOLOGY_ALL = NP_TOPOLOGY_MEMORY | NP_TOPOLOGY_GROUPS | NP_TOPOLOGY_NICS,
@@ -55,7 +56,9 @@ struct np_topology_source {
  *            for a network interface, those that are there
  *   -EINVAL  a file does not parse; err names the file and quotes its content. Also: the XML is not
  *            one that hwloc can read
- *   -ENODEV  the device is virtual, so nothing can be local to it unless device_node says so
+ *   -ENODEV  the device is virtual and stands on no hardware, so nothing can be local to it unless
+ *            device_node says so
+ *   -E2BIG   more than 4096 interfaces are under the device, a network interface
  *   -ERANGE  device_node is not online
  *   -ENOMEM
  *   other    what open(2) and read(2) gave; err names the file
