@@ -2,10 +2,11 @@
 # Debian packages by name, for quickstart.sh and tests/run.sh; sourced by both.
 
 # What a build needs.
-build_packages=(gcc libc6-dev cmake make pkg-config libhwloc-dev libjansson-dev libsmartcols-dev)
+build_packages=(gcc libc6-dev cmake make pkg-config libhwloc-dev libinih-dev libjansson-dev
+	libsmartcols-dev)
 
 # What the tests need besides: peers, emulator, kernel, checkers.
-test_packages=(g++ libcmocka-dev bats numactl hwloc jq python3 python3-jsonschema bsdextrautils
+test_packages=(g++ libcmocka-dev bats numactl hwloc memcached jq python3 python3-jsonschema bsdextrautils
 	clang clang-format clang-tidy libclang-rt-dev llvm shellcheck codespell mandoc man-db groff
 	qemu-system-x86 busybox-static cpio xz-utils bzip2 util-linux binutils file procps git)
 

@@ -1,58 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "affinity.h"
+
 #include <errno.h>
 #include <numaprobe/cpulist.h>
 #include <numarun/apply.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Masks start at the size of a common kernel's and grow until the kernel's fits. */
-enum { FIRST_MASK_CPUS = 1024, BRIEF_SIZE = 96 };
+enum { BRIEF_SIZE = 96 };
 
 void nr_applied_release(struct nr_applied *applied)
 {
 	np_bitmap_release(&applied->cpus);
 	nr_policy_release(&applied->policy);
+	np_bitmap_release(&applied->before_cpus);
+	nr_policy_release(&applied->before_policy);
 }
 
 int nr_affinity_get(struct np_bitmap *ret, struct np_error *err)
 {
-	struct np_bitmap mask = { 0 };
-	int rc = -EINVAL;
+	int rc = nr_affinity_read(0, ret);
 
-	for (unsigned cpus = FIRST_MASK_CPUS; rc == -EINVAL && cpus <= NP_BITMAP_INDEX_MAX + 1;
-	     cpus *= 2) {
-		np_bitmap_release(&mask);
-		/* The range makes the room; the kernel overwrites all of it. */
-		if (np_bitmap_add_range(&mask, 0, cpus - 1) < 0)
-			return np_error_sys(err, ENOMEM, "affinity mask of %u CPUs", cpus);
-		if (sched_getaffinity(0, mask.word_count * sizeof(*mask.words),
-		                      (cpu_set_t *)mask.words) == 0)
-			rc = np_bitmap_or(ret, &mask);
-		else
-			rc = -errno;
-	}
-	np_bitmap_release(&mask);
 	return rc < 0 ? np_error_sys(err, -rc, "read back the CPU affinity") : 0;
 }
 
 int nr_affinity_set(const struct np_bitmap *cpus, struct np_error *err)
 {
 	char list[BRIEF_SIZE];
-	int code;
+	int rc = nr_affinity_write(0, cpus);
 
-	if (sched_setaffinity(0, cpus->word_count * sizeof(*cpus->words),
-	                      (const cpu_set_t *)cpus->words) == 0)
+	if (rc == 0)
 		return 0;
-	code = errno;
 	np_cpulist_named("CPU", cpus, list, sizeof(list));
-	if (code == EINVAL)
+	if (rc == -EINVAL)
 		return np_error_set(
 			err, EINVAL,
 			"bind to %s: none can be used, they are offline or outside the cpuset",
 			list);
-	return np_error_sys(err, code, "bind to %s", list);
+	return np_error_sys(err, -rc, "bind to %s", list);
 }
 
 static int apply_cpus(const struct nr_plan *plan, struct np_bitmap *ret, struct np_error *err)
@@ -111,7 +97,8 @@ static int apply_policy(const struct nr_plan *plan, struct nr_applied *ret, stru
 
 	if (plan->policy.mode == NR_POLICY_KEEP)
 		return 0;
-	if ((rc == -EPERM || rc == -ENOSYS) && plan->policy_is_implied) {
+	if ((rc == -EPERM || rc == -ENOSYS) &&
+	    (plan->fallback == NR_FALLBACK_WARN || plan->fallback == NR_FALLBACK_CPU_ONLY)) {
 		ret->policy_refused = -rc;
 		return 0;
 	}
@@ -122,38 +109,29 @@ static int apply_policy(const struct nr_plan *plan, struct nr_applied *ret, stru
 	return rc;
 }
 
-/* What was so before, to be put back when a plan fails halfway. */
-struct before {
-	struct np_bitmap cpus;
-	struct nr_policy policy; /* KEEP where it could not be read, as under a filter */
-};
-
-static void put_back(const struct nr_plan *plan, const struct before *before)
+void nr_apply_undo(const struct nr_plan *plan, const struct nr_applied *applied)
 {
 	if (plan->binds_cpus)
-		nr_affinity_set(&before->cpus, NULL);
-	nr_policy_set(&before->policy, NULL);
+		nr_affinity_set(&applied->before_cpus, NULL);
+	nr_policy_set(&applied->before_policy, NULL);
 }
 
 int nr_apply(const struct nr_plan *plan, struct nr_applied *ret, struct np_error *err)
 {
 	struct nr_applied applied = { 0 };
-	struct before before = { 0 };
-	int rc = nr_affinity_get(&before.cpus, err);
+	int rc = nr_affinity_get(&applied.before_cpus, err);
 
 	if (rc == 0 && plan->policy.mode != NR_POLICY_KEEP)
-		nr_policy_get(&before.policy, NULL);
+		nr_policy_get(&applied.before_policy, NULL);
 	if (rc == 0)
 		rc = apply_cpus(plan, &applied.cpus, err);
 	if (rc == 0)
 		rc = apply_policy(plan, &applied, err);
 	if (rc < 0) {
-		put_back(plan, &before);
+		nr_apply_undo(plan, &applied);
 		nr_applied_release(&applied);
-	} else {
-		*ret = applied;
+		return rc;
 	}
-	np_bitmap_release(&before.cpus);
-	nr_policy_release(&before.policy);
-	return rc;
+	*ret = applied;
+	return 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "near.h"
 
+#include "cores.h"
+
 #include <errno.h>
 #include <numaprobe/cpulist.h>
 #include <numaprobe/rank.h>
@@ -16,103 +18,48 @@ static int no_memory(struct np_error *err)
 }
 
 /*
- * A CPU with the keys that order the CPUs of a tier: node by node, cache by cache, core by core,
- * so that a few cores stand together and share what can be shared.
+ * Takes up to @want cores (0 = every CPU) of the tier into @pick; none that has a CPU in @taken,
+ * which others have or, where odd firmware has a core in two tiers, this plan has. -ENOMEM.
  */
-struct seat {
-	unsigned node;
-	unsigned cache; /* lowest CPU of its L3 */
-	unsigned core;  /* lowest CPU of its core */
-	unsigned cpu;
-};
-
-static int compare_seats(const void *a, const void *b)
+static int take_cores(const struct np_topology *topology, const struct np_tier *tier,
+                      const struct np_bitmap *taken, unsigned want, bool smt, struct nr_pick *pick)
 {
-	const struct seat *left = a;
-	const struct seat *right = b;
+	const struct nr_core_choice choice = {
+		.cpus = &tier->cpus,
+		.nodes = &tier->nodes,
+		.avoid = taken,
+		.want = want,
+		.smt = smt,
+	};
+	int count = nr_cores_take(topology, &choice, &pick->cpus);
 
-	if (left->node != right->node)
-		return left->node < right->node ? -1 : 1;
-	if (left->cache != right->cache)
-		return left->cache < right->cache ? -1 : 1;
-	if (left->core != right->core)
-		return left->core < right->core ? -1 : 1;
-	return (left->cpu > right->cpu) - (left->cpu < right->cpu);
-}
-
-static unsigned first_sharer(const struct np_topology *topology, enum np_level level, unsigned cpu)
-{
-	const struct np_group *group = np_topology_group_of(topology, level, cpu);
-
-	return group ? np_bitmap_next(&group->cpus, 0) : cpu;
-}
-
-static unsigned node_of(const struct np_topology *topology, const struct np_bitmap *nodes,
-                        unsigned cpu)
-{
-	np_bitmap_for_each (node, nodes)
-		if (np_bitmap_has(&np_topology_node(topology, node)->cpus, cpu))
-			return node;
-	return NP_BITMAP_END;
-}
-
-/* The tier's CPUs in the order in which they are taken; *ret is the caller's to free. */
-static size_t seat_cpus(const struct np_topology *topology, const struct np_tier *tier,
-                        struct seat **ret)
-{
-	size_t count = np_bitmap_count(&tier->cpus);
-	struct seat *seats = calloc(count, sizeof(*seats));
-	size_t i = 0;
-
-	*ret = seats;
-	if (!seats)
-		return 0;
-	np_bitmap_for_each (cpu, &tier->cpus)
-		seats[i++] = (struct seat){
-			.node = node_of(topology, &tier->nodes, cpu),
-			/* Without an L3 in the description no CPU shares one with another. */
-			.cache = first_sharer(topology, NP_LEVEL_L3, cpu),
-			.core = first_sharer(topology, NP_LEVEL_CORE, cpu),
-			.cpu = cpu,
-		};
-	qsort(seats, count, sizeof(*seats), compare_seats);
+	if (count >= 0)
+		pick->core_count = (unsigned)count;
 	return count;
 }
 
-/* Takes up to @want cores (0 = every CPU) of the tier into @pick. */
-static int take_cores(const struct np_topology *topology, const struct np_tier *tier, unsigned want,
-                      bool smt, struct nr_pick *pick)
-{
-	struct seat *seats;
-	size_t count = seat_cpus(topology, tier, &seats);
-	unsigned core = NP_BITMAP_END;
-	int rc = seats ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < count && rc == 0; i++) {
-		bool is_sibling = seats[i].core == core;
-
-		if (want && !is_sibling && pick->core_count == want)
-			break;
-		pick->core_count += !is_sibling;
-		core = seats[i].core;
-		if (!is_sibling || !want || smt)
-			rc = np_bitmap_add(&pick->cpus, seats[i].cpu);
-	}
-	free(seats);
-	return rc;
-}
-
-/* Begins a pick in the room made by nr_plan_near(). */
-static struct nr_pick *add_pick(struct nr_plan *plan, const struct np_tier *tier)
+/* Adds a pick of the tier in the room made by nr_plan_near(); NULL when memory runs out. */
+static struct nr_pick *add_pick(const struct np_topology *topology, const struct np_tier *tier,
+                                const struct nr_request *request, unsigned want,
+                                struct nr_plan *plan)
 {
 	struct nr_pick *pick = &plan->picks[plan->pick_count++];
+	struct np_bitmap taken = { 0 };
+	int rc = np_bitmap_copy(&taken, &request->avoid);
 
 	*pick = (struct nr_pick){
 		.tier = tier->tier,
 		.has_distance = tier->has_distance,
 		.distance = tier->distance,
 	};
-	return pick;
+	if (rc == 0)
+		rc = np_bitmap_or(&taken, &plan->cpus);
+	if (rc == 0)
+		rc = take_cores(topology, tier, &taken, want, request->smt, pick);
+	if (rc >= 0)
+		rc = np_bitmap_or(&plan->cpus, &pick->cpus);
+	np_bitmap_release(&taken);
+	return rc < 0 ? NULL : pick;
 }
 
 static int refuse_spill(const struct nr_plan *plan, const struct nr_pick *pick,
@@ -120,11 +67,29 @@ static int refuse_spill(const struct nr_plan *plan, const struct nr_pick *pick,
 {
 	char cpus[BRIEF_SIZE];
 
+	if (pick->core_count == 0)
+		return np_error_set(err, EXDEV,
+		                    "%s: others have all cores of tier %u, and --strict does not "
+		                    "go on into the next one",
+		                    plan->near->name, pick->tier);
 	return np_error_set(err, EXDEV,
 	                    "%s: tier %u has %u of the %u cores asked for (%s), and --strict "
 	                    "does not go on into the next tier",
 	                    plan->near->name, pick->tier, pick->core_count, plan->wanted_count,
 	                    np_cpulist_named("CPU", &pick->cpus, cpus, sizeof(cpus)));
+}
+
+static int refuse_count(const struct nr_plan *plan, const struct nr_request *request, unsigned left,
+                        struct np_error *err)
+{
+	const char *from = request->tier > 1 ? " from that tier on" : "";
+	const char *others = np_bitmap_is_empty(&request->avoid) ? "" : " (others have the rest)";
+
+	if (request->count == 0)
+		return np_error_set(err, ERANGE, "%s: no core can be used%s%s", plan->near->name,
+		                    from, others);
+	return np_error_set(err, ERANGE, "%s: %u cores asked for, %u can be used%s%s",
+	                    plan->near->name, request->count, request->count - left, from, others);
 }
 
 static int take_tiers(const struct np_topology *topology, const struct nr_request *request,
@@ -133,48 +98,55 @@ static int take_tiers(const struct np_topology *topology, const struct nr_reques
 {
 	unsigned left = request->count;
 
+	plan->first_tier = rank->tiers[first].tier;
 	for (size_t i = first; i < rank->tier_count; i++) {
-		struct nr_pick *pick = add_pick(plan, &rank->tiers[i]);
+		struct nr_pick *pick = add_pick(topology, &rank->tiers[i], request, left, plan);
+		unsigned cores;
 
-		if (take_cores(topology, &rank->tiers[i], left, request->smt, pick) < 0 ||
-		    np_bitmap_or(&plan->cpus, &pick->cpus) < 0)
-			/* The picks are the plan's, which its maker ends. */
+		/* The picks are the plan's, which its maker ends. */
+		if (!pick)
 			return no_memory(err); // NOLINT(clang-analyzer-unix.Malloc)
-		if (request->count == 0 || pick->core_count == left)
+		cores = pick->core_count;
+		if (cores > 0 && (left == 0 || cores == left))
 			return 0;
 		if (request->strict)
 			return refuse_spill(plan, pick, err);
 		if (i == first)
-			plan->spilled_from_cores = pick->core_count;
-		left -= pick->core_count;
+			plan->spilled_from_cores = cores;
+		plan->spilled = true;
+		/* Of an empty pick there is nothing to release. */
+		plan->pick_count -= cores == 0;
+		left -= cores;
 	}
-	return np_error_set(err, ERANGE, "%s: %u cores asked for, %u can be used%s",
-	                    plan->near->name, request->count, request->count - left,
-	                    first > 0 ? " from that tier on" : "");
+	return refuse_count(plan, request, left, err);
+}
+
+/* One tier into which a plan spilled. */
+static int warn_pick(struct nr_plan *plan, const struct nr_pick *pick)
+{
+	char distance[32] = "unknown";
+	char cpus[BRIEF_SIZE];
+
+	if (pick->has_distance)
+		snprintf(distance, sizeof(distance), "%u", pick->distance);
+	np_cpulist_named("CPU", &pick->cpus, cpus, sizeof(cpus));
+	if (plan->wanted_count == 0)
+		return nr_plan_warn(plan,
+		                    "%s: spilled from tier %u, whose cores others have, to tier "
+		                    "%u: %s at distance %s",
+		                    plan->near->name, plan->first_tier, pick->tier, cpus, distance);
+	return nr_plan_warn(plan,
+	                    "%s: spilled from tier %u to tier %u for %u of the %u cores asked "
+	                    "for: %s at distance %s",
+	                    plan->near->name, plan->first_tier, pick->tier, pick->core_count,
+	                    plan->wanted_count, cpus, distance);
 }
 
 static int warn_spill(struct nr_plan *plan)
 {
-	const struct nr_pick *first = &plan->picks[0];
-	char cpus[BRIEF_SIZE];
-
-	if (plan->spilled_from_cores == 0)
-		return 0;
-	for (size_t i = 1; i < plan->pick_count; i++) {
-		const struct nr_pick *pick = &plan->picks[i];
-		char distance[32] = "unknown";
-
-		if (pick->has_distance)
-			snprintf(distance, sizeof(distance), "%u", pick->distance);
-		if (nr_plan_warn(
-			    plan,
-			    "%s: spilled from tier %u to tier %u for %u of the %u cores asked for: %s at "
-			    "distance %s",
-			    plan->near->name, first->tier, pick->tier, pick->core_count,
-			    plan->wanted_count,
-			    np_cpulist_named("CPU", &pick->cpus, cpus, sizeof(cpus)), distance) < 0)
+	for (size_t i = 0; i < plan->pick_count; i++)
+		if (plan->picks[i].tier != plan->first_tier && warn_pick(plan, &plan->picks[i]) < 0)
 			return -ENOMEM;
-	}
 	return 0;
 }
 
@@ -203,6 +175,21 @@ static int check_local(const struct np_rank *rank, const struct nr_request *requ
 	return nr_plan_warn(plan, "%s: %s", plan->near->name, text) < 0 ? no_memory(err) : 0;
 }
 
+/* Whichever CPUs are taken, packets of some of its cards come from another node. */
+static int warn_span(struct nr_plan *plan)
+{
+	const struct np_locality *locality = &plan->near->locality;
+	char nodes[BRIEF_SIZE];
+
+	if (!locality->spans_nodes)
+		return 0;
+	return nr_plan_warn(plan,
+	                    "%s: spans %s: no CPU is near to all of its cards; name one of them to "
+	                    "be near to that one",
+	                    plan->near->name,
+	                    np_cpulist_named("node", &locality->nodes, nodes, sizeof(nodes)));
+}
+
 int nr_plan_near(const struct np_topology *topology, const struct nr_request *request,
                  struct nr_plan *plan, struct np_error *err)
 {
@@ -211,9 +198,9 @@ int nr_plan_near(const struct np_topology *topology, const struct nr_request *re
 	struct np_rank rank = { 0 };
 	int rc;
 
-	if (np_topology_device_count(topology) == 0)
+	if (request->device >= np_topology_device_count(topology))
 		return np_error_set(err, EINVAL, "near: the topology was loaded without a device");
-	device = np_topology_device(topology, 0);
+	device = np_topology_device(topology, request->device);
 	rc = np_rank_cpus(topology, &device->locality, &rank, err);
 	plan->near = device;
 	plan->wanted_count = request->count;
@@ -237,7 +224,7 @@ int nr_plan_near(const struct np_topology *topology, const struct nr_request *re
 		rc = no_memory(err);
 	if (rc == 0)
 		rc = take_tiers(topology, request, &rank, first, plan, err);
-	if (rc == 0 && warn_spill(plan) < 0)
+	if (rc == 0 && (warn_spill(plan) < 0 || warn_span(plan) < 0))
 		rc = no_memory(err);
 	np_rank_release(&rank);
 	return rc;

@@ -19,6 +19,7 @@ void nr_request_release(struct nr_request *request)
 {
 	np_bitmap_release(&request->cpus);
 	np_bitmap_release(&request->nodes);
+	np_bitmap_release(&request->avoid);
 	nr_policy_release(&request->policy);
 }
 
@@ -172,6 +173,7 @@ static int plan_far(const struct np_topology *topology, struct nr_plan *plan, st
 static int plan_memory(const struct np_topology *topology, const struct nr_request *request,
                        struct nr_plan *plan, struct np_error *err)
 {
+	plan->fallback = request->fallback ? request->fallback : NR_FALLBACK_FAIL;
 	if (request->far)
 		return plan_far(topology, plan, err);
 	plan->policy.mode = request->policy.mode;
@@ -180,7 +182,8 @@ static int plan_memory(const struct np_topology *topology, const struct nr_reque
 	/* Near means memory too; an inherited policy could say otherwise. */
 	if (request->cpu_choice == NR_CPUS_NEAR && request->policy.mode == NR_POLICY_KEEP) {
 		plan->policy.mode = NR_POLICY_LOCAL;
-		plan->policy_is_implied = !request->strict;
+		if (!request->fallback && !request->strict)
+			plan->fallback = NR_FALLBACK_WARN;
 	}
 	if (np_bitmap_copy(&plan->policy.nodes, &request->policy.nodes) < 0)
 		return no_memory(err);

@@ -200,25 +200,6 @@ static unsigned count_cores(const struct np_topology *topology, const struct np_
 	return count;
 }
 
-/*
- * Does a tier boundary cut through a core? Odd firmware has the CPUs of one core in two nodes; then
- * such a core counts in both tiers.
- */
-static bool has_split_core(const struct np_topology *topology)
-{
-	struct np_rank rank = { 0 };
-	struct np_error err = { 0 };
-	unsigned in_tiers = 0;
-
-	assert_np_ok(
-		np_rank_cpus(topology, &np_topology_device(topology, 0)->locality, &rank, &err),
-		&err);
-	for (size_t i = 0; i < rank.tier_count; i++)
-		in_tiers += count_cores(topology, &rank.tiers[i].cpus);
-	np_rank_release(&rank);
-	return in_tiers != count_cores(topology, CPUS(topology, USABLE));
-}
-
 /* Plans @count cores near the topology's first device. */
 static void check_plan(const struct np_topology *topology, unsigned count, unsigned cores)
 {
@@ -247,8 +228,6 @@ static void check_plans(const char *name, const struct np_topology *topology)
 {
 	unsigned cores = count_cores(topology, CPUS(topology, USABLE));
 
-	if (has_split_core(topology))
-		return;
 	for (unsigned i = 0; i <= PLANS_MAX; i++) {
 		unsigned count = i < PLANS_MAX ? i : cores;
 
@@ -273,8 +252,10 @@ static void check_named(const char *name, const char *root, const char *xml,
 	for (size_t i = 0; i < count; i++)
 		assert_true(np_bitmap_equal(&np_topology_device(named, i)->locality.nodes,
 		                            &np_topology_device(topology, i)->locality.nodes));
-	if (count > 0 && !np_bitmap_is_empty(&np_topology_device(named, 0)->locality.nodes))
+	if (count > 0 && !np_bitmap_is_empty(&np_topology_device(named, 0)->locality.nodes)) {
 		check_plans(name, named);
+		check_services(name, named);
+	}
 	np_topology_free(named);
 	free(devices);
 }

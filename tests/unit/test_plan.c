@@ -61,6 +61,39 @@ static void assert_warning(const struct nr_plan *plan, size_t count, const char 
 		assert_has(plan->warnings[0], part);
 }
 
+/* ---- large hosts ---- */
+
+/* Masks of a fixed size, as cpu_set_t with its 1024 CPUs, would lose the last ones. */
+static void a_host_of_more_cpus_than_a_fixed_mask_has(void **state)
+{
+	static const struct host_shape large = {
+		.node_count = 2,
+		.cores_per_node = 530,
+		.nics = { { "eth0", "0000:81:00.0", 1, NULL } },
+	};
+	const struct host *host = *state;
+	struct nr_request request = { .cpu_choice = NR_CPUS_NEAR, .count = 2 };
+	struct np_topology *topology;
+	struct nr_plan plan;
+
+	host_build(host, &large);
+	host_write(host, "proc/self/status",
+	           "Cpus_allowed_list:\t0-529,1040-4095\nMems_allowed_list:\t0-1\n");
+	topology = host_load(host, NP_TOPOLOGY_GROUPS, eth0);
+	plan = make(topology, &request);
+	assert_set(&plan.cpus, "1040-1041");
+	assert_set(&plan.nodes, "1");
+	nr_plan_release(&plan);
+
+	request = (struct nr_request){ .cpu_choice = NR_CPUS_LIST, .cpus = set_of("3,1059") };
+	plan = make(topology, &request);
+	assert_set(&plan.cpus, "3,1059");
+	assert_set(&plan.nodes, "0-1");
+	nr_plan_release(&plan);
+	nr_request_release(&request);
+	np_topology_free(topology);
+}
+
 /* ---- near a device ---- */
 
 static const struct {
@@ -327,6 +360,145 @@ static void where_no_cpu_can_be_used_near_is_refused(void **state)
 	np_topology_free(topology);
 }
 
+/* ---- what others have ---- */
+
+static const struct {
+	const char *name;
+	struct nr_request request;
+	const char *avoid;
+	const char *cpus;
+	unsigned first_tier;
+	bool spilled;
+	const char *warning; /* NULL = none */
+} avoid_cases[] = {
+	{ "a core is taken as a whole", { .count = 1 }, "12", "5", 1, false, NULL },
+	{ "all that is left of the tier", { .count = 0 }, "4", "5,13", 1, false, NULL },
+	{ "a tier without a free core is passed over",
+	  { .count = 1 },
+	  "4-5",
+	  "6",
+	  1,
+	  true,
+	  "eth0: spilled from tier 1 to tier 2 for 1 of the 1 cores asked for: CPU 6" },
+	{ "the same without a count",
+	  { .count = 0 },
+	  "4-5",
+	  "6-7,14-15",
+	  1,
+	  true,
+	  "eth0: spilled from tier 1, whose cores others have, to tier 2: CPUs 6-7,14-15 at "
+	  "distance 12" },
+	{ "two tiers without a free core",
+	  { .count = 0 },
+	  "4-7",
+	  "0-3,8-11",
+	  1,
+	  true,
+	  "whose cores others have, to tier 3" },
+	{ "a tier between", { .count = 2 }, "5-7", "0,4", 1, true, "to tier 3 for 1 of the 2" },
+	{ "the second tier", { .count = 1, .tier = 2 }, "6", "7", 2, false, NULL },
+};
+
+static void cores_that_others_have_are_passed_over(void **state)
+{
+	struct host *host = *state;
+	struct np_topology *topology;
+
+	host_build(host, &shape);
+	topology = host_load(host, NP_TOPOLOGY_GROUPS, eth0);
+	for (size_t i = 0; i < sizeof(avoid_cases) / sizeof(avoid_cases[0]); i++) {
+		struct nr_request request = avoid_cases[i].request;
+		struct nr_plan plan;
+
+		check_case("%s", avoid_cases[i].name);
+		request.cpu_choice = NR_CPUS_NEAR;
+		request.avoid = set_of(avoid_cases[i].avoid);
+		plan = make(topology, &request);
+		assert_set(&plan.cpus, avoid_cases[i].cpus);
+		assert_number(plan.first_tier, avoid_cases[i].first_tier);
+		assert_number(plan.spilled, avoid_cases[i].spilled);
+		assert_warning(&plan, avoid_cases[i].warning != NULL, avoid_cases[i].warning);
+		for (size_t k = 0; k < plan.pick_count; k++)
+			assert_true(plan.picks[k].core_count > 0);
+		nr_plan_release(&plan);
+		nr_request_release(&request);
+	}
+	np_topology_free(topology);
+}
+
+static void what_others_left_may_be_too_little(void **state)
+{
+	struct host *host = *state;
+	struct nr_request request = { .cpu_choice = NR_CPUS_NEAR, .strict = true };
+	struct np_topology *topology;
+
+	host_build(host, &shape);
+	topology = host_load(host, NP_TOPOLOGY_GROUPS, eth0);
+	request.avoid = set_of("4-5");
+	refuse(topology, &request, -EXDEV, "eth0: others have all cores of tier 1, and --strict");
+	nr_request_release(&request);
+	request = (struct nr_request){ .cpu_choice = NR_CPUS_NEAR, .count = 7 };
+	request.avoid = set_of("0,4");
+	refuse(topology, &request, -ERANGE,
+	       "eth0: 7 cores asked for, 6 can be used (others have the rest)");
+	nr_request_release(&request);
+	request = (struct nr_request){ .cpu_choice = NR_CPUS_NEAR };
+	request.avoid = set_of("0-7");
+	refuse(topology, &request, -ERANGE, "eth0: no core can be used (others have the rest)");
+	nr_request_release(&request);
+	np_topology_free(topology);
+}
+
+static void near_goes_by_the_device_that_is_named(void **state)
+{
+	static const char *const both[] = { "eth1", "eth0", NULL };
+	static const struct nr_request second = { .cpu_choice = NR_CPUS_NEAR, .device = 1 };
+	static const struct nr_request third = { .cpu_choice = NR_CPUS_NEAR, .device = 2 };
+	struct host *host = *state;
+	struct np_topology *topology;
+	struct nr_plan plan;
+
+	host_build(host, &shape);
+	topology = host_load(host, NP_TOPOLOGY_GROUPS, both);
+	plan = make(topology, &second);
+	assert_text(plan.near->name, "eth0");
+	assert_set(&plan.cpus, "4-5,12-13");
+	nr_plan_release(&plan);
+	refuse(topology, &third, -EINVAL, "loaded without");
+	np_topology_free(topology);
+}
+
+/* A bond of eth0, on node 2, and a card of node 0. */
+static void near_a_device_that_spans_nodes_is_warned_of_once(void **state)
+{
+	static const char *const bond[] = { "bond0", NULL };
+	static const struct nr_request request = { .cpu_choice = NR_CPUS_NEAR };
+	static const struct nr_request spilling = { .cpu_choice = NR_CPUS_NEAR, .count = 5 };
+	struct host *host = *state;
+	struct np_topology *topology;
+	struct nr_plan plan;
+
+	host_build(host, &shape);
+	host_link(host, NET_DIR "/bond0", "../../devices/virtual/net/bond0");
+	host_link(host, "sys/devices/virtual/net/bond0/lower_eth0",
+	          "../../../pci0000:81/0000:81:00.0/net/eth0");
+	host_write(host, "sys/devices/pci0000:01/0000:01:00.0/numa_node", "0\n");
+	host_mkdir(host, "sys/devices/pci0000:01/0000:01:00.0/net/eth9");
+	host_link(host, "sys/devices/virtual/net/bond0/lower_eth9",
+	          "../../../pci0000:01/0000:01:00.0/net/eth9");
+	topology = host_load(host, NP_TOPOLOGY_GROUPS, bond);
+	plan = make(topology, &request);
+	assert_set(&plan.cpus, "0-1,4-5,8-9,12-13");
+	assert_warning(&plan, 1, "bond0: spans nodes 0,2");
+	nr_plan_release(&plan);
+	/* A reason to refuse comes first. */
+	plan = make(topology, &spilling);
+	assert_warning(&plan, 2, "spilled from tier 1");
+	assert_has(plan.warnings[1], "spans nodes 0,2");
+	nr_plan_release(&plan);
+	np_topology_free(topology);
+}
+
 /* ---- other choices of CPUs ---- */
 
 static void keeping_the_affinity_binds_nothing(void **state)
@@ -546,6 +718,7 @@ static void far_is_refused_where_no_distance_is_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		host_test(a_host_of_more_cpus_than_a_fixed_mask_has),
 		host_test(near_takes_cores_from_the_nearest_tiers),
 		host_test(a_spill_over_all_tiers_warns_for_each),
 		host_test(near_refuses_what_there_is_not),
@@ -555,6 +728,10 @@ int main(void)
 		host_test(a_device_on_a_node_without_usable_cpus_goes_to_the_nearest),
 		host_test(cpus_of_no_node_are_not_called_a_node),
 		host_test(where_no_cpu_can_be_used_near_is_refused),
+		host_test(cores_that_others_have_are_passed_over),
+		host_test(what_others_left_may_be_too_little),
+		host_test(near_goes_by_the_device_that_is_named),
+		host_test(near_a_device_that_spans_nodes_is_warned_of_once),
 		host_test(keeping_the_affinity_binds_nothing),
 		host_test(a_list_of_cpus_is_taken_as_it_is),
 		host_test(nodes_stand_for_their_online_cpus),

@@ -1,5 +1,5 @@
 # The fixture and the assertions that the unit tests share.
-add_library(np_test_host STATIC unit/check.c unit/host.c unit/properties.c)
+add_library(np_test_host STATIC unit/check.c unit/host.c unit/properties.c unit/properties_service.c)
 target_include_directories(np_test_host PUBLIC unit)
 target_link_libraries(np_test_host PRIVATE np_build PUBLIC numarun_objects PkgConfig::CMOCKA)
 
@@ -8,13 +8,13 @@ foreach(module allowed bitmap cpulist device_spec error hwloc locality lower mal
 		topology)
 	np_test(${module} np_test_host numaprobe_objects)
 endforeach()
-foreach(module apply environment exec plan policy refused set)
+foreach(module apply cores environment exec plan policy refused roles service set words)
 	np_test(${module} np_test_host numarun_objects)
 endforeach()
 
 # What must hold on every host: ours and, where they are at hand, other people's.
 np_test(hosts np_test_host numarun_objects)
-foreach(test test_hosts)
+foreach(test test_hosts test_roles test_service)
 	target_compile_definitions(${test} PRIVATE NUMAKIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endforeach()
 np_test(topologies np_test_host numarun_objects)

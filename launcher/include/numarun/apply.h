@@ -18,7 +18,10 @@ extern "C" {
 struct nr_applied {
 	struct np_bitmap cpus;
 	struct nr_policy policy; /* KEEP when none was set */
-	int policy_refused;      /* why an implied one was not set: EPERM or ENOSYS; else 0 */
+	int policy_refused;      /* why it was not set, with a fallback: EPERM or ENOSYS; else 0 */
+
+	struct np_bitmap before_cpus;   /* what was so before */
+	struct nr_policy before_policy; /* KEEP where none was set, or it could not be read */
 };
 
 /*
@@ -30,6 +33,9 @@ struct nr_applied {
  */
 int nr_apply(const struct nr_plan *plan, struct nr_applied *ret, struct np_error *err);
 void nr_applied_release(struct nr_applied *applied);
+
+/* Puts back what was so before, for a thread that applied a plan only for its children to come. */
+void nr_apply_undo(const struct nr_plan *plan, const struct nr_applied *applied);
 
 /* The calling thread's affinity mask, of whatever size, added to *ret. */
 int nr_affinity_get(struct np_bitmap *ret, struct np_error *err);
