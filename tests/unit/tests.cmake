@@ -8,7 +8,8 @@ foreach(module allowed bitmap cpulist device_spec error hwloc locality lower mal
 		topology)
 	np_test(${module} np_test_host numaprobe_objects)
 endforeach()
-foreach(module apply cores environment exec plan policy refused roles service set words)
+foreach(module apply cores environment exec pinned plan policy refused roles service set slots
+		slots_shared words)
 	np_test(${module} np_test_host numarun_objects)
 endforeach()
 
