@@ -8,7 +8,7 @@ foreach(module allowed bitmap cpulist device_spec error hwloc locality lower mal
 		topology)
 	np_test(${module} np_test_host numaprobe_objects)
 endforeach()
-foreach(module apply cores environment exec pinned plan policy refused roles service set slots
+foreach(module apply cores environment exec irq pinned plan policy refused roles service set slots
 		slots_shared words)
 	np_test(${module} np_test_host numarun_objects)
 endforeach()
@@ -18,4 +18,6 @@ np_test(hosts np_test_host numarun_objects)
 foreach(test test_hosts test_roles test_service)
 	target_compile_definitions(${test} PRIVATE NUMAKIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endforeach()
+# Orders that the kernel refuses, which no plain file does.
+target_link_options(test_irq PRIVATE -Wl,--wrap=write)
 np_test(topologies np_test_host numarun_objects)
