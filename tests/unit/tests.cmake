@@ -8,8 +8,8 @@ foreach(module allowed bitmap cpulist device_spec error hwloc locality lower mal
 		topology)
 	np_test(${module} np_test_host numaprobe_objects)
 endforeach()
-foreach(module apply cores environment exec irq pinned plan policy refused roles service set slots
-		slots_shared words)
+foreach(module apply cores environment exec irq move numa_maps pinned plan policy refused roles
+		service set slots slots_shared words)
 	np_test(${module} np_test_host numarun_objects)
 endforeach()
 
