@@ -4,6 +4,7 @@
  * through libnuma's wrappers.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <numaprobe/cpulist.h>
 #include <numarun/policy.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Headers before Linux 6.9 lack the value; the kernel's answer decides whether it exists. */
@@ -58,18 +60,19 @@ void nr_policy_release(struct nr_policy *policy)
 	*policy = (struct nr_policy){ 0 };
 }
 
-static int explain_refusal(int code, const struct nr_policy *policy, const char *nodes,
-                           struct np_error *err)
+/* @call is what was refused, "set_mempolicy(2)". */
+static int explain_refusal(int code, const char *call, const struct nr_policy *policy,
+                           const char *nodes, struct np_error *err)
 {
 	const char *mode = modes[policy->mode].name;
 
 	if (code == EPERM)
 		return np_error_set(
 			err, EPERM,
-			"memory policy %s: a seccomp filter refuses set_mempolicy(2), "
-			"as containers have it: allow it in their profile, or be root in "
-			"them and run them with --cap-add SYS_NICE",
-			mode);
+			"memory policy %s: a seccomp filter refuses %s, as containers have it: "
+			"allow it in their profile, or be root in them and run them with --cap-add "
+			"SYS_NICE",
+			mode, call);
 	if (code == ENOSYS)
 		return np_error_set(err, ENOSYS,
 		                    "memory policy %s: this kernel was built without NUMA support",
@@ -98,22 +101,109 @@ static int explain_refusal(int code, const struct nr_policy *policy, const char 
 	                    *nodes ? nodes : "(none)");
 }
 
-int nr_policy_set(const struct nr_policy *policy, struct np_error *err)
+/* One more than there are: the kernel takes one off (mm/mempolicy.c, get_nodes()). */
+static unsigned long mask_bits(const struct np_bitmap *nodes)
+{
+	unsigned last = np_bitmap_last(nodes);
+
+	return last == NP_BITMAP_END ? 0 : (unsigned long)last + 2;
+}
+
+/* The system call alone, which is all that a child after fork() may do. */
+static int set_mode(const struct nr_policy *policy)
+{
+	unsigned long bits = mask_bits(&policy->nodes);
+	int mode = modes[policy->mode].mode | (policy->balancing ? MPOL_F_NUMA_BALANCING : 0);
+
+	if (policy->mode == NR_POLICY_KEEP ||
+	    syscall(SYS_set_mempolicy, mode, bits ? policy->nodes.words : NULL, bits) == 0)
+		return 0;
+	return -errno;
+}
+
+static int explain_failure(int rc, const struct nr_policy *policy, struct np_error *err)
 {
 	char nodes[BRIEF_SIZE];
-	int code;
-	unsigned last = np_bitmap_last(&policy->nodes);
-	/* One more than there are: the kernel takes one off (mm/mempolicy.c, get_nodes()). */
-	unsigned long bits = last == NP_BITMAP_END ? 0 : (unsigned long)last + 2;
-	int mode = modes[policy->mode].mode | (policy->balancing ? MPOL_F_NUMA_BALANCING : 0);
+
+	if (rc == 0)
+		return 0;
+	return explain_refusal(-rc, "set_mempolicy(2)", policy,
+	                       np_cpulist_brief(&policy->nodes, nodes, sizeof(nodes)), err);
+}
+
+int nr_policy_set(const struct nr_policy *policy, struct np_error *err)
+{
+	return explain_failure(set_mode(policy), policy, err);
+}
+
+/*
+ * The answer comes through a pipe, as the status of a child can be lost: to a caller that ignores
+ * SIGCHLD, or to its loop that reaps every child. No answer at all: a filter killed the child.
+ */
+static int read_answer(int fd, int *ret)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, ret, sizeof(*ret));
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (n != sizeof(*ret))
+		*ret = -EPERM;
+	return 0;
+}
+
+int nr_policy_probe(const struct nr_policy *policy, struct np_error *err)
+{
+	int ends[2];
+	int answer = 0;
+	pid_t pid;
+	int rc;
 
 	if (policy->mode == NR_POLICY_KEEP)
 		return 0;
-	if (syscall(SYS_set_mempolicy, mode, bits ? policy->nodes.words : NULL, bits) == 0)
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return np_error_sys(err, errno, "memory policy: pipe to try it out");
+	pid = fork();
+	if (pid == 0) {
+		answer = set_mode(policy);
+		_exit(write(ends[1], &answer, sizeof(answer)) == sizeof(answer) ? 0 : 1);
+	}
+	rc = pid < 0 ? -errno : 0;
+	close(ends[1]);
+	if (rc == 0)
+		rc = read_answer(ends[0], &answer);
+	close(ends[0]);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (rc < 0)
+		return np_error_sys(err, -rc, "memory policy: child to try it out");
+	return explain_failure(answer, policy, err);
+}
+
+int nr_policy_set_at(void *address, size_t bytes, const struct nr_policy *policy, bool strict,
+                     struct np_error *err)
+{
+	char nodes[BRIEF_SIZE];
+	int code;
+	unsigned long bits = mask_bits(&policy->nodes);
+
+	if (policy->mode == NR_POLICY_KEEP)
+		return 0;
+	if (syscall(SYS_mbind, address, bytes, modes[policy->mode].mode,
+	            bits ? policy->nodes.words : NULL, bits, strict ? MPOL_MF_STRICT : 0U) == 0)
 		return 0;
 	code = errno;
 	np_cpulist_brief(&policy->nodes, nodes, sizeof(nodes));
-	return explain_refusal(code, policy, nodes, err);
+	if (code == EIO)
+		return np_error_set(err, EIO,
+		                    "memory policy %s: pages that are there already lie outside "
+		                    "%s %s",
+		                    modes[policy->mode].name,
+		                    np_bitmap_count(&policy->nodes) == 1 ? "node" : "nodes",
+		                    *nodes ? nodes : "(none)");
+	return explain_refusal(code, "mbind(2)", policy, nodes, err);
 }
 
 static int find_mode(int mode, enum nr_policy_mode *ret)
@@ -127,16 +217,21 @@ static int find_mode(int mode, enum nr_policy_mode *ret)
 	return -EINVAL;
 }
 
-/* Asks with a mask that grows until it holds all of the kernel's nodes. */
-static int get_mask(int *ret_mode, struct np_bitmap *ret_nodes)
+/*
+ * Asks with a mask that grows until it holds all of the kernel's nodes; about the page at @address,
+ * or about the thread when that is NULL.
+ */
+static int get_mask(const void *address, int *ret_mode, struct np_bitmap *ret_nodes)
 {
+	unsigned long flags = address ? MPOL_F_ADDR : 0UL;
+
 	for (unsigned bits = FIRST_MASK_BITS; bits <= MASK_BITS_MAX; bits *= 2) {
 		np_bitmap_release(ret_nodes);
 		/* The range makes the room; the kernel overwrites all of it. */
 		if (np_bitmap_add_range(ret_nodes, 0, bits - 1) < 0)
 			return -ENOMEM;
 		if (syscall(SYS_get_mempolicy, ret_mode, ret_nodes->words, (unsigned long)bits,
-		            NULL, 0UL) == 0)
+		            address, flags) == 0)
 			return 0;
 		if (errno != EINVAL)
 			return -errno;
@@ -144,11 +239,11 @@ static int get_mask(int *ret_mode, struct np_bitmap *ret_nodes)
 	return -EINVAL;
 }
 
-int nr_policy_get(struct nr_policy *ret, struct np_error *err)
+static int read_policy(const void *address, struct nr_policy *ret, struct np_error *err)
 {
 	struct nr_policy policy = { 0 };
 	int mode = 0;
-	int rc = get_mask(&mode, &policy.nodes);
+	int rc = get_mask(address, &mode, &policy.nodes);
 
 	if (rc < 0) {
 		np_bitmap_release(&policy.nodes);
@@ -166,4 +261,14 @@ int nr_policy_get(struct nr_policy *ret, struct np_error *err)
 	}
 	*ret = policy;
 	return 0;
+}
+
+int nr_policy_get(struct nr_policy *ret, struct np_error *err)
+{
+	return read_policy(NULL, ret, err);
+}
+
+int nr_policy_get_at(const void *address, struct nr_policy *ret, struct np_error *err)
+{
+	return read_policy(address, ret, err);
 }

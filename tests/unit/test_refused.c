@@ -112,6 +112,15 @@ static int set_balancing(struct np_error *err)
 	return rc;
 }
 
+static int try_out(struct np_error *err)
+{
+	struct nr_policy policy = { .mode = NR_POLICY_BIND, .nodes = set_of("0") };
+	int rc = nr_policy_probe(&policy, err);
+
+	nr_policy_release(&policy);
+	return rc;
+}
+
 static int read_back(struct np_error *err)
 {
 	struct nr_policy policy = { 0 };
@@ -134,6 +143,7 @@ static const struct {
 	{ "no such mode", EINVAL, set_many, "Linux 5.15", "0-1" },
 	{ "no such flag", EINVAL, set_balancing, "Linux 5.12", "balancing" },
 	{ "anything else", EIO, set_bind, "bind", "Input/output error" },
+	{ "trying it out", EPERM, try_out, "seccomp", "SYS_NICE" },
 	{ "reading back", EPERM, read_back, "read back the memory policy", "not permitted" },
 };
 

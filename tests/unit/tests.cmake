@@ -8,14 +8,14 @@ foreach(module allowed bitmap cpulist device_spec error hwloc locality lower mal
 		topology)
 	np_test(${module} np_test_host numaprobe_objects)
 endforeach()
-foreach(module apply cores environment exec irq move numa_maps pinned plan policy refused roles
-		service set slots slots_shared words)
+foreach(module apply cores death environment exec irq move numa_maps pinned plan policy preflight
+		refused roles sched service set slots slots_shared words)
 	np_test(${module} np_test_host numarun_objects)
 endforeach()
 
 # What must hold on every host: ours and, where they are at hand, other people's.
 np_test(hosts np_test_host numarun_objects)
-foreach(test test_hosts test_roles test_service)
+foreach(test test_hosts test_preflight test_roles test_service)
 	target_compile_definitions(${test} PRIVATE NUMAKIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endforeach()
 # Orders that the kernel refuses, which no plain file does.

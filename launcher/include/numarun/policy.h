@@ -50,8 +50,35 @@ void nr_policy_release(struct nr_policy *policy);
  */
 int nr_policy_set(const struct nr_policy *policy, struct np_error *err);
 
+/*
+ * Would nr_policy_set() work? Tried out in a child process, so that the caller's own policy stays
+ * what it is. Errors as there; a filter that kills for the call is -EPERM too.
+ *
+ *   other  of pipe2(2) and fork(2)
+ */
+int nr_policy_probe(const struct nr_policy *policy, struct np_error *err);
+
 /* Reads the calling thread's policy into *ret, zeroed by the caller, who releases it. */
 int nr_policy_get(struct nr_policy *ret, struct np_error *err);
+
+/*
+ * Sets the policy of the mapped pages in @bytes from @address on (mbind(2)), both multiples of the
+ * page size. Of shared memory it outlives the mapping, of private memory it does not. KEEP does
+ * nothing. With @strict it fails where a page that this process has seen already lies elsewhere,
+ * and nothing is changed.
+ *
+ *   -EIO      strict, and such a page is there
+ *   -EFAULT   not all of it is mapped
+ *   other     as nr_policy_set()
+ */
+int nr_policy_set_at(void *address, size_t bytes, const struct nr_policy *policy, bool strict,
+                     struct np_error *err);
+
+/*
+ * Reads the policy that holds for the page at @address, into *ret as above; DEFAULT where none was
+ * set for it.
+ */
+int nr_policy_get_at(const void *address, struct nr_policy *ret, struct np_error *err);
 
 #ifdef __cplusplus
 }
