@@ -9,7 +9,8 @@ foreach(module allowed bitmap cpulist device_spec error hwloc locality lower mal
 	np_test(${module} np_test_host numaprobe_objects)
 endforeach()
 foreach(module apply cause cores death environment exec irq move numa_maps pages pinned plan policy
-		preflight refused roles sched service set slots slots_shared verify words)
+		preflight refused roles sched service set shared_policy slots slots_shared verify
+		words)
 	np_test(${module} np_test_host numarun_objects)
 endforeach()
 
