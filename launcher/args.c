@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "args.h"
 
+#include "args_check.h"
+
 #include "../probe/base/cli.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +20,25 @@ enum {
 	OPT_SMT,
 	OPT_STRICT,
 	OPT_FAR,
+	OPT_MEM_SIZE,
+	OPT_HUGE_PAGES,
+	OPT_MEM_FALLBACK,
+	OPT_SCHED,
+	OPT_FORCE,
+	OPT_ROLES,
+	OPT_EXCLUSIVE,
+	OPT_REGISTRY,
+	OPT_VERIFY,
+	OPT_VERIFY_EVERY,
+	OPT_REPIN,
+	OPT_IRQ,
+	OPT_PID,
+	OPT_MIGRATE,
 	OPT_DRY_RUN,
 	OPT_EXPLAIN,
+	OPT_EXPORT,
+	OPT_SLOTS,
+	OPT_IRQ_RESTORE,
 	OPT_ROOT,
 	OPT_XML,
 };
@@ -33,7 +53,12 @@ static const struct argp_option options[] = {
 	{ "near-node", OPT_NEAR_NODE, "NODE", 0,
 	  "take the device to be on NODE, whatever the host says", 1 },
 	{ "far", OPT_FAR, NULL, 0, "bind memory to the farthest node that has some", 1 },
-	{ "strict", OPT_STRICT, NULL, 0, "fail rather than use a farther tier or fewer CPUs", 1 },
+	{ "strict", OPT_STRICT, NULL, 0,
+	  "fail rather than use a farther tier or fewer CPUs, or lose the placement later", 1 },
+	{ "irq", OPT_IRQ, "beside", OPTION_ARG_OPTIONAL,
+	  "with --near: steer the card's interrupts to these cores, or to others of their L3, "
+	  "until the program ends",
+	  1 },
 
 	{ NULL, 0, NULL, 0, "CPUs, as numactl has them:", 2 },
 	{ "cpunodebind", 'N', "NODES", 0, "run on the CPUs of NODES", 2 },
@@ -51,16 +76,106 @@ static const struct argp_option options[] = {
 	{ "localalloc", 'l', NULL, 0, "allocate on the node of the CPU that asks", 3 },
 	{ "balancing", 'b', NULL, 0, "with -m: let the kernel's NUMA balancing move pages", 3 },
 
-	{ NULL, 0, NULL, 0, "Show:", 4 },
-	{ "show", 's', NULL, 0, "print what the kernel has set, and run nothing", 4 },
-	{ "hardware", 'H', NULL, 0, "print nodes and distances, and run nothing", 4 },
-	{ "dry-run", OPT_DRY_RUN, NULL, 0, "print the plan as JSON, and run nothing", 4 },
-	{ "explain", OPT_EXPLAIN, NULL, 0, "say on standard error what was chosen and why", 4 },
-	{ "root", OPT_ROOT, "DIR", 0, "with --dry-run or -H: plan for the host captured in DIR",
+	{ NULL, 0, NULL, 0, "Before it starts:", 4 },
+	{ "mem-size", OPT_MEM_SIZE, "SIZE", 0, "check that the nodes have room for SIZE (8G)", 4 },
+	{ "huge-pages", OPT_HUGE_PAGES, "N[:SIZE]", 0,
+	  "check that the nodes have N free huge pages (512, 4:1G)", 4 },
+	{ "mem-fallback", OPT_MEM_FALLBACK, "WHAT", 0,
+	  "where a container refuses memory policies: fail (default), warn, or cpu-only", 4 },
+	{ "sched", OPT_SCHED, "POLICY[:PRIORITY]", 0, "run under other, batch, idle, fifo or rr",
 	  4 },
-	{ "xml", OPT_XML, "FILE", 0, "with --dry-run or -H: plan for an hwloc XML", 4 },
+	{ "force", OPT_FORCE, NULL, 0, "with --sched: also where it is known to hurt", 4 },
+
+	{ NULL, 0, NULL, 0, "While it runs, with a parent that stays:", 5 },
+	{ "exclusive", OPT_EXCLUSIVE, NULL, 0, "share no core with other --exclusive runs", 5 },
+	{ "verify", OPT_VERIFY, "FILE", OPTION_ARG_OPTIONAL,
+	  "check every thread's placement again and again; write the result to FILE as JSON", 5 },
+	{ "verify-every", OPT_VERIFY_EVERY, "SECONDS", 0, "how often, 10 unless given", 5 },
+	{ "repin", OPT_REPIN, NULL, 0, "pin threads again that lost their CPUs", 5 },
+	{ "roles", OPT_ROLES, "FILE", 0,
+	  "start the programs of a role file together: a server and its clients", 5 },
+
+	{ NULL, 0, NULL, 0, "Instead of running a program:", 6 },
+	{ "pid", OPT_PID, "PID", 0, "move the threads of a process that runs", 6 },
+	{ "migrate", OPT_MIGRATE, NULL, 0, "with --pid: move its pages too", 6 },
+	{ "slots", OPT_SLOTS, NULL, 0, "list who holds cores by --exclusive", 6 },
+	{ "registry", OPT_REGISTRY, "DIR", 0, "where they are noted, /run/numarun unless given",
+	  6 },
+	{ "irq-restore", OPT_IRQ_RESTORE, NULL, 0,
+	  "put interrupts back that a killed --irq run left steered", 6 },
+
+	{ NULL, 0, NULL, 0, "Show:", 7 },
+	{ "show", 's', NULL, 0, "print what the kernel has set, and run nothing", 7 },
+	{ "hardware", 'H', NULL, 0, "print nodes and distances, and run nothing", 7 },
+	{ "dry-run", OPT_DRY_RUN, NULL, 0, "print the plan as JSON, and run nothing", 7 },
+	{ "explain", OPT_EXPLAIN, NULL, 0, "say on standard error what was chosen and why", 7 },
+	{ "export", OPT_EXPORT, "FORM", 0,
+	  "print the plan for systemd, taskset, numactl, slurm or docker, and run nothing", 7 },
+	{ "root", OPT_ROOT, "DIR", 0,
+	  "with --dry-run, --export or -H: plan for the host captured in DIR", 7 },
+	{ "xml", OPT_XML, "FILE", 0, "with --dry-run, --export or -H: plan for an hwloc XML", 7 },
 	{ 0 },
 };
+
+enum option_kind { FLAG, TEXT, NUMBER };
+
+/* Options that only set a member of struct nr_args. */
+static const struct {
+	int key;
+	enum option_kind kind;
+	size_t offset;
+	const char *option; /* for messages about a number */
+	unsigned min;
+	unsigned max;
+} plain_options[] = {
+	{ OPT_NEAR, TEXT, offsetof(struct nr_args, near), NULL, 0, 0 },
+	{ OPT_TIER, NUMBER, offsetof(struct nr_args, tier), "--tier", 1, NP_BITMAP_INDEX_MAX },
+	{ OPT_COUNT, NUMBER, offsetof(struct nr_args, count), "--count", 1, NP_BITMAP_INDEX_MAX },
+	{ OPT_PID, NUMBER, offsetof(struct nr_args, pid), "--pid", 1, INT32_MAX },
+	{ OPT_SMT, FLAG, offsetof(struct nr_args, smt), NULL, 0, 0 },
+	{ OPT_STRICT, FLAG, offsetof(struct nr_args, strict), NULL, 0, 0 },
+	{ OPT_MEM_SIZE, TEXT, offsetof(struct nr_args, mem_size), NULL, 0, 0 },
+	{ OPT_HUGE_PAGES, TEXT, offsetof(struct nr_args, huge_pages), NULL, 0, 0 },
+	{ OPT_SCHED, TEXT, offsetof(struct nr_args, sched), NULL, 0, 0 },
+	{ OPT_FORCE, FLAG, offsetof(struct nr_args, force), NULL, 0, 0 },
+	{ OPT_ROLES, TEXT, offsetof(struct nr_args, roles_file), NULL, 0, 0 },
+	{ OPT_EXCLUSIVE, FLAG, offsetof(struct nr_args, exclusive), NULL, 0, 0 },
+	{ OPT_REGISTRY, TEXT, offsetof(struct nr_args, registry), NULL, 0, 0 },
+	{ OPT_VERIFY_EVERY, TEXT, offsetof(struct nr_args, verify_every), NULL, 0, 0 },
+	{ OPT_REPIN, FLAG, offsetof(struct nr_args, repin), NULL, 0, 0 },
+	{ OPT_MIGRATE, FLAG, offsetof(struct nr_args, migrate), NULL, 0, 0 },
+	{ OPT_SLOTS, FLAG, offsetof(struct nr_args, slots), NULL, 0, 0 },
+	{ OPT_IRQ_RESTORE, FLAG, offsetof(struct nr_args, irq_restore), NULL, 0, 0 },
+	{ 's', FLAG, offsetof(struct nr_args, show), NULL, 0, 0 },
+	{ 'H', FLAG, offsetof(struct nr_args, hardware), NULL, 0, 0 },
+	{ OPT_DRY_RUN, FLAG, offsetof(struct nr_args, dry_run), NULL, 0, 0 },
+	{ OPT_EXPLAIN, FLAG, offsetof(struct nr_args, explain), NULL, 0, 0 },
+	{ OPT_EXPORT, TEXT, offsetof(struct nr_args, export_format), NULL, 0, 0 },
+	{ OPT_ROOT, TEXT, offsetof(struct nr_args, root), NULL, 0, 0 },
+	{ OPT_XML, TEXT, offsetof(struct nr_args, xml), NULL, 0, 0 },
+};
+
+static error_t parse_plain(int key, const char *arg, struct nr_args *args)
+{
+	for (size_t i = 0; i < sizeof(plain_options) / sizeof(plain_options[0]); i++) {
+		char *member = (char *)args + plain_options[i].offset;
+
+		if (plain_options[i].key != key)
+			continue;
+		switch (plain_options[i].kind) {
+		case FLAG:
+			*(bool *)member = true;
+			return 0;
+		case TEXT:
+			*(const char **)member = arg;
+			return 0;
+		case NUMBER:
+			return -np_cli_number(plain_options[i].option, arg, plain_options[i].min,
+			                      plain_options[i].max, (unsigned *)member, &args->err);
+		}
+	}
+	return ARGP_ERR_UNKNOWN;
+}
 
 static int take_cpus(struct nr_args *args, enum nr_cpu_choice choice, const char *option,
                      const char *text)
@@ -137,74 +252,8 @@ static error_t parse_nodes(int key, const char *text, struct nr_args *args)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static error_t parse_near(int key, const char *arg, struct nr_args *args)
+int nr_args_parse_placement(int key, const char *arg, struct nr_args *args)
 {
-	switch (key) {
-	case OPT_NEAR:
-		args->near = arg;
-		return 0;
-	case OPT_NEAR_NODE:
-		args->has_near_node = true;
-		return -np_cli_number("--near-node", arg, 0, NP_BITMAP_INDEX_MAX, &args->near_node,
-		                      &args->err);
-	case OPT_TIER:
-		return -np_cli_number("--tier", arg, 1, NP_BITMAP_INDEX_MAX, &args->tier,
-		                      &args->err);
-	case OPT_COUNT:
-		return -np_cli_number("--count", arg, 1, NP_BITMAP_INDEX_MAX, &args->count,
-		                      &args->err);
-	case OPT_SMT:
-		args->smt = true;
-		return 0;
-	case OPT_STRICT:
-		args->strict = true;
-		return 0;
-	case OPT_FAR:
-		args->far = true;
-		return take_memory(args, NR_POLICY_BIND, "--far", NULL);
-	default:
-		return parse_nodes(key, arg, args);
-	}
-}
-
-static error_t parse_show(int key, char *arg, struct argp_state *state, struct nr_args *args)
-{
-	switch (key) {
-	case 's':
-		args->show = true;
-		return 0;
-	case 'H':
-		args->hardware = true;
-		return 0;
-	case OPT_DRY_RUN:
-		args->dry_run = true;
-		return 0;
-	case OPT_EXPLAIN:
-		args->explain = true;
-		return 0;
-	case OPT_ROOT:
-		args->root = arg;
-		return 0;
-	case OPT_XML:
-		args->xml = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		/* The program; all that follows is its own. */
-		args->command = &state->argv[state->next - 1];
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_ERROR:
-		np_cli_bad_option(state, &args->err);
-		return 0;
-	default:
-		return parse_near(key, arg, args);
-	}
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct nr_args *args = state->input;
-
 	switch (key) {
 	case 'C':
 		return take_cpus(args, NR_CPUS_LIST, "--physcpubind", arg);
@@ -226,14 +275,93 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				"first");
 		return 0;
 	default:
-		return parse_show(key, arg, state, args);
+		return parse_nodes(key, arg, args);
+	}
+}
+
+static error_t parse_fallback(const char *arg, struct nr_args *args)
+{
+	static const struct {
+		const char *word;
+		enum nr_fallback fallback;
+	} words[] = {
+		{ "fail", NR_FALLBACK_FAIL },
+		{ "warn", NR_FALLBACK_WARN },
+		{ "cpu-only", NR_FALLBACK_CPU_ONLY },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(words[i].word, arg) == 0) {
+			args->fallback = words[i].fallback;
+			return 0;
+		}
+	}
+	return -np_error_set(&args->err, EINVAL,
+	                     "--mem-fallback: '%s' is not one of fail, warn, cpu-only", arg);
+}
+
+static error_t parse_irq(const char *arg, struct nr_args *args)
+{
+	args->steers_irqs = true;
+	if (!arg)
+		return 0;
+	if (strcmp(arg, "beside") != 0)
+		return -np_error_set(&args->err, EINVAL,
+		                     "--irq: '%s' is unknown, there is --irq and --irq=beside",
+		                     arg);
+	args->irq_mode = NR_IRQ_BESIDE;
+	return 0;
+}
+
+/* Options that stand before others, or that carry more than a value. */
+static error_t parse_special(int key, char *arg, struct nr_args *args)
+{
+	switch (key) {
+	case OPT_NEAR_NODE:
+		args->has_near_node = true;
+		return -np_cli_number("--near-node", arg, 0, NP_BITMAP_INDEX_MAX, &args->near_node,
+		                      &args->err);
+	case OPT_FAR:
+		args->far = true;
+		return take_memory(args, NR_POLICY_BIND, "--far", NULL);
+	case OPT_MEM_FALLBACK:
+		return parse_fallback(arg, args);
+	case OPT_IRQ:
+		return parse_irq(arg, args);
+	case OPT_VERIFY:
+		args->verifies = true;
+		args->verify_file = arg;
+		return 0;
+	default:
+		return nr_args_parse_placement(key, arg, args);
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct nr_args *args = state->input;
+	error_t rc;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		/* The program; all that follows is its own. */
+		args->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_ERROR:
+		np_cli_bad_option(state, &args->err);
+		return 0;
+	default:
+		rc = parse_plain(key, arg, args);
+		return rc == ARGP_ERR_UNKNOWN ? parse_special(key, arg, args) : rc;
 	}
 }
 
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "PROGRAM [ARGUMENT...]",
+	.args_doc =
+		"PROGRAM [ARGUMENT...]\n--roles FILE [ROLE...]\n--pid PID\n--slots\n--irq-restore",
 	.doc = "Runs a program near a device, with the CPUs and the memory that are asked for, and "
 	       "checks that the kernel obeyed before it starts.\v"
 	       "DEV is a network interface, a PCI address, or one of netdev:DEV, pci:ADDRESS, "
@@ -244,39 +372,6 @@ static const struct argp argp = {
 	       "Example: numarun --near eth0 --count 4 -- ./server",
 };
 
-/* Options that need others, or exclude them. */
-static int check(struct nr_args *args)
-{
-	struct np_error *err = &args->err;
-	const char *orphan = args->tier            ? "--tier"
-	                     : args->count         ? "--count"
-	                     : args->has_near_node ? "--near-node"
-	                                           : NULL;
-
-	if (args->near && args->cpus_count > 0)
-		return np_error_set(err, EINVAL, "--near and %s both choose the CPUs: give one",
-		                    args->cpus[0].option);
-	if (!args->near && orphan)
-		return np_error_set(err, EINVAL, "%s needs --near DEV", orphan);
-	if (args->smt && !args->count)
-		return np_error_set(err, EINVAL,
-		                    "--smt needs --count N (without it all CPUs of "
-		                    "the tier are taken)");
-	if (args->balancing && (args->policy_mode != NR_POLICY_BIND || args->far))
-		return np_error_set(err, EINVAL, "--balancing needs --membind NODES");
-	if (args->root && args->xml)
-		return np_error_set(err, EINVAL, "--root and --xml both say which host: give one");
-	if ((args->root || args->xml) && !args->dry_run && !args->hardware)
-		return np_error_set(
-			err, EINVAL,
-			"%s describes another machine, so nothing is run: add --dry-run "
-			"to see the plan",
-			args->root ? "--root" : "--xml");
-	if (!args->command && !args->show && !args->hardware && !args->dry_run)
-		return np_error_set(err, EINVAL, "which program? (see --help)");
-	return 0;
-}
-
 int nr_args_parse(int argc, char **argv, struct nr_args *ret)
 {
 	argp_err_exit_status = NR_EXIT_FAILED;
@@ -285,7 +380,7 @@ int nr_args_parse(int argc, char **argv, struct nr_args *ret)
 		return -EINVAL;
 	if (ret->near)
 		ret->cpu_choice = NR_CPUS_NEAR;
-	return check(ret);
+	return nr_args_check(ret);
 }
 
 void nr_args_release(struct nr_args *args)

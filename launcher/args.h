@@ -5,6 +5,7 @@
 #ifndef NR_ARGS_H
 #define NR_ARGS_H
 
+#include <numarun/irq.h>
 #include <numarun/plan.h>
 #include <stdbool.h>
 
@@ -20,33 +21,56 @@ struct nr_set_arg {
 };
 
 struct nr_args {
-	enum nr_cpu_choice cpu_choice;
 	/* Every -N and -C, to be checked; the last one counts. Freed by nr_args_release(). */
 	struct nr_set_arg *cpus;
 	size_t cpus_count;
+	struct nr_set_arg memory;
+	const char *last_nodes; /* what "same" stands for */
+
+	/* Texts as typed, some for parsers elsewhere; NULL = not given. */
 	const char *near;
-	bool has_near_node;
+	const char *mem_size;
+	const char *huge_pages;
+	const char *sched;
+	const char *export_format;
+	const char *roles_file;
+	const char *registry;
+	const char *verify_file;
+	const char *verify_every;
+	const char *root;
+	const char *xml;
+	/* The program and its arguments, or with --roles the roles to start, in argv; NULL = none. */
+	char **command;
+
+	enum nr_cpu_choice cpu_choice;
+	enum nr_policy_mode policy_mode;
+	enum nr_fallback fallback;
+	enum nr_irq_mode irq_mode;
 	unsigned near_node;
 	unsigned tier;
 	unsigned count;
+	unsigned pid; /* 0 = none */
+
+	bool has_near_node;
 	bool smt;
 	bool strict;
-
-	enum nr_policy_mode policy_mode;
-	struct nr_set_arg memory;
 	bool far;
 	bool balancing;
-
+	bool all; /* seen so far */
+	bool force;
+	bool exclusive;
+	bool verifies;
+	bool repin;
+	bool steers_irqs;
+	bool migrate;
+	bool slots;
+	bool irq_restore;
 	bool show;
 	bool hardware;
+	bool cpu_ranges; /* with hardware: "0-3" rather than "0 1 2 3" */
 	bool dry_run;
 	bool explain;
-	const char *root;
-	const char *xml;
-	char **command; /* the program and its arguments, in argv; NULL = none */
 
-	bool all;               /* seen so far */
-	const char *last_nodes; /* what "same" stands for */
 	struct np_error err;
 };
 
@@ -57,5 +81,16 @@ struct nr_args {
  */
 int nr_args_parse(int argc, char **argv, struct nr_args *ret);
 void nr_args_release(struct nr_args *args);
+
+/* True when a parent is to stay behind the program. */
+bool nr_args_supervises(const struct nr_args *args);
+
+/*
+ * Takes one of the options that numarun has from numactl, by its letter: N c C a m i w p P l b.
+ *
+ *   0, or a positive errno with args->err filled, as argp wants it
+ *   ARGP_ERR_UNKNOWN  another option
+ */
+int nr_args_parse_placement(int key, const char *arg, struct nr_args *args);
 
 #endif

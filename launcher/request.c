@@ -45,16 +45,30 @@ static const char **list_devices(const struct nr_args *args, size_t *ret_count)
 	return devices;
 }
 
+int nr_load_quietly(const struct np_topology_source *source, struct np_topology **ret,
+                    struct np_error *err)
+{
+	bool was_set = getenv("HWLOC_HIDE_ERRORS") != NULL;
+	int rc;
+
+	setenv("HWLOC_HIDE_ERRORS", "2", 0);
+	rc = np_topology_load(source, ret, err);
+	/* The program's environment is not ours to change. */
+	if (!was_set)
+		unsetenv("HWLOC_HIDE_ERRORS");
+	return rc;
+}
+
 int nr_args_load(const struct nr_args *args, struct np_topology **ret, struct np_error *err)
 {
 	struct np_topology_source source = {
 		.root = args->root,
 		.hwloc_xml = args->xml,
-		.scope =
-			(args->near ? NP_TOPOLOGY_GROUPS : 0u) |
-			(args->hardware ? NP_TOPOLOGY_MEMORY : 0u) |
-			(args->near || args->far || args->hardware ? 0u
-		                                                   : NP_TOPOLOGY_WITHOUT_DISTANCES),
+		.scope = (args->near || args->exclusive || args->sched ? NP_TOPOLOGY_GROUPS : 0u) |
+		         (args->hardware ? NP_TOPOLOGY_MEMORY : 0u) |
+		         (args->near || args->far || args->hardware || args->mem_size
+		                  ? 0u
+		                  : NP_TOPOLOGY_WITHOUT_DISTANCES),
 		.has_device_node = args->has_near_node,
 		.device_node = args->near_node,
 	};
@@ -64,7 +78,7 @@ int nr_args_load(const struct nr_args *args, struct np_topology **ret, struct np
 	if (!devices)
 		return np_error_sys(err, ENOMEM, "devices");
 	source.devices = devices;
-	rc = np_topology_load(&source, ret, err);
+	rc = nr_load_quietly(&source, ret, err);
 	free(devices);
 	return rc;
 }
@@ -153,6 +167,7 @@ int nr_args_request(const struct nr_args *args, const struct np_topology *topolo
 	ret->smt = args->smt;
 	ret->strict = args->strict;
 	ret->far = args->far;
+	ret->fallback = args->fallback;
 	ret->policy.mode = args->policy_mode;
 	ret->policy.balancing = args->balancing;
 	ret->policy_may_shrink = args->memory.all;

@@ -11,6 +11,10 @@
  */
 int nr_args_load(const struct nr_args *args, struct np_topology **ret, struct np_error *err);
 
+/* np_topology_load() with hwloc's own banners about damaged descriptions kept off. */
+int nr_load_quietly(const struct np_topology_source *source, struct np_topology **ret,
+                    struct np_error *err);
+
 /*
  * Fills *ret, zeroed, from the sets as typed; the caller releases it. Errors as nr_set_parse_*(),
  * and -ENODATA for a device whose node is unknown.

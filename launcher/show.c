@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <numaprobe/cpulist.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { BRIEF_SIZE = 256 };
 
@@ -113,18 +114,65 @@ static json_t *memory_json(const struct nr_plan *plan)
 	                 np_json_number(plan->has_far_distance, plan->far_distance));
 }
 
-int nr_show_plan_json(const struct nr_plan *plan, char *const command[], FILE *out)
+/* The members of a plan, behind those that stand before it. */
+static json_t *plan_json(const struct nr_plan *plan, char *const command[])
 {
 	json_t *near = plan->near ? np_device_json(plan->near) : json_null();
 
-	return np_json_write(json_pack("{s:s, s:o, s:b, s:o, s:o, s:o, s:b, s:o, s:o, s:o}",
-	                               "schema", "numakit/plan/1", "near", near, "binds_cpus",
-	                               plan->binds_cpus, "cpus", np_json_set(&plan->cpus), "nodes",
-	                               np_json_set(&plan->nodes), "picks", picks_json(plan),
-	                               "spilled", plan->pick_count > 1, "memory", memory_json(plan),
-	                               "command", texts_json(command, count_words(command)),
-	                               "warnings", texts_json(plan->warnings, plan->warning_count)),
-	                     out);
+	return json_pack("{s:o, s:b, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "near", near,
+	                 "binds_cpus", plan->binds_cpus, "cpus", np_json_set(&plan->cpus), "nodes",
+	                 np_json_set(&plan->nodes), "picks", picks_json(plan), "spilled",
+	                 plan->spilled, "memory", memory_json(plan), "command",
+	                 texts_json(command, count_words(command)), "warnings",
+	                 texts_json(plan->warnings, plan->warning_count));
+}
+
+/* @head with the members of @plan behind its own; takes both references. */
+static json_t *joined(json_t *head, json_t *plan)
+{
+	if (!head || !plan || json_object_update(head, plan) < 0) {
+		json_decref(head);
+		head = NULL;
+	}
+	json_decref(plan);
+	return head;
+}
+
+int nr_show_plan_json(const struct nr_plan *plan, char *const command[], FILE *out)
+{
+	return np_json_write(
+		joined(json_pack("{s:s}", "schema", "numakit/plan/1"), plan_json(plan, command)),
+		out);
+}
+
+static json_t *names_json(const struct nr_roles *roles, const size_t *indexes, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		np_json_append(&array, np_json_text(roles->roles[indexes[i]].name));
+	return array;
+}
+
+static json_t *placed_json(const struct nr_roles *roles, const struct nr_placed *placed)
+{
+	const struct nr_role *role = &roles->roles[placed->role];
+	json_t *head = json_pack("{s:o, s:i, s:o, s:o}", "role", np_json_text(role->name),
+	                         "instance", (int)placed->instance + 1, "after",
+	                         names_json(roles, role->after, role->after_count), "avoid",
+	                         names_json(roles, role->avoid, role->avoid_count));
+
+	return joined(head, plan_json(&placed->plan, role->command));
+}
+
+int nr_show_service_json(const struct nr_roles *roles, const struct nr_service *service, FILE *out)
+{
+	json_t *programs = json_array();
+
+	for (size_t i = 0; i < service->count; i++)
+		np_json_append(&programs, placed_json(roles, &service->placed[i]));
+	return np_json_write(
+		json_pack("{s:s, s:o}", "schema", "numakit/service/1", "programs", programs), out);
 }
 
 /* ---- as numactl ---- */
@@ -199,7 +247,30 @@ static void show_size(unsigned node, const char *what, bool known, uint64_t byte
 		fprintf(out, "node %u %s: -\n", node, what);
 }
 
-void nr_show_hardware(const struct np_topology *topology, FILE *out)
+/* " 0 1 2 3 8", or " 0-3, 8 (5)". */
+static void show_cpus(const struct np_bitmap *cpus, bool as_ranges, FILE *out)
+{
+	char *list = as_ranges ? np_cpulist_print(cpus) : NULL;
+
+	if (list) {
+		const char *separator = " ";
+
+		for (const char *c = list; *c; separator = ", ") {
+			size_t len = strcspn(c, ",");
+
+			fprintf(out, "%s%.*s", separator, (int)len, c);
+			c += len + (c[len] == ',');
+		}
+		fprintf(out, " (%u)", np_bitmap_count(cpus));
+		free(list);
+	} else {
+		np_bitmap_for_each (cpu, cpus)
+			fprintf(out, " %u", cpu);
+	}
+	fputc('\n', out);
+}
+
+void nr_show_hardware(const struct np_topology *topology, bool cpu_ranges, FILE *out)
 {
 	const struct np_bitmap *nodes = np_topology_nodes(topology, NP_NODES_ONLINE);
 	char list[BRIEF_SIZE];
@@ -210,9 +281,7 @@ void nr_show_hardware(const struct np_topology *topology, FILE *out)
 		const struct np_node *node = np_topology_node(topology, index);
 
 		fprintf(out, "node %u cpus:", index);
-		np_bitmap_for_each (cpu, &node->cpus)
-			fprintf(out, " %u", cpu);
-		fputc('\n', out);
+		show_cpus(&node->cpus, cpu_ranges, out);
 		show_size(index, "size", node->has_memory_size, node->memory_bytes, out);
 		show_size(index, "free", node->has_memory_free, node->memory_free_bytes, out);
 	}

@@ -7,7 +7,7 @@
 
 #define PREFIX "NUMARUN_"
 
-enum { OWN_COUNT = 4 };
+enum { OWN_COUNT = 5 };
 
 static bool is_ours(const char *variable)
 {
@@ -15,7 +15,7 @@ static bool is_ours(const char *variable)
 }
 
 /* Our variables, each ended by a NUL and the last by two, in one string; their bytes. */
-static char *print_own(const struct nr_plan *plan, size_t *ret_size)
+static char *print_own(const struct nr_plan *plan, const char *role, size_t *ret_size)
 {
 	char *cpus = np_cpulist_print(&plan->cpus);
 	char *nodes = np_cpulist_print(&plan->nodes);
@@ -29,6 +29,8 @@ static char *print_own(const struct nr_plan *plan, size_t *ret_size)
 		fprintf(out, PREFIX "MEM=%s%c", memory, '\0');
 		if (plan->near)
 			fprintf(out, PREFIX "NEAR=%s%c", plan->near->name, '\0');
+		if (role)
+			fprintf(out, PREFIX "ROLE=%s%c", role, '\0');
 		fputc('\0', out);
 		if (fclose(out) != 0) {
 			free(text);
@@ -41,25 +43,42 @@ static char *print_own(const struct nr_plan *plan, size_t *ret_size)
 	return text;
 }
 
-char **nr_environment_make(const struct nr_plan *plan, char *const environment[])
+static size_t count_words(char *const words[])
+{
+	size_t count = 0;
+
+	while (words && words[count])
+		count++;
+	return count;
+}
+
+static bool has_name_of(char *const words[], const char *variable)
+{
+	size_t len = strcspn(variable, "=") + 1;
+
+	for (char *const *w = words; w && *w; w++)
+		if (strncmp(*w, variable, len) == 0)
+			return true;
+	return false;
+}
+
+char **nr_environment_make(const struct nr_plan *plan, const char *role, char *const extra[],
+                           char *const environment[])
 {
 	size_t own_size;
-	char *own = print_own(plan, &own_size);
-	size_t kept = 0;
+	char *own = print_own(plan, role, &own_size);
+	size_t room = count_words(environment) + count_words(extra) + OWN_COUNT + 1;
+	char **block = own ? malloc(room * sizeof(char *) + own_size) : NULL;
 	size_t i = 0;
-	char **block;
 	char *text;
 
-	if (!own)
-		return NULL;
-	for (char *const *e = environment; *e; e++)
-		kept += !is_ours(*e);
-	block = malloc((kept + OWN_COUNT + 1) * sizeof(char *) + own_size);
 	if (block) {
 		for (char *const *e = environment; *e; e++)
-			if (!is_ours(*e))
+			if (!is_ours(*e) && !has_name_of(extra, *e))
 				block[i++] = *e;
-		text = memcpy(block + kept + OWN_COUNT + 1, own, own_size);
+		for (char *const *e = extra; e && *e; e++)
+			block[i++] = *e;
+		text = memcpy(block + room, own, own_size);
 		for (; *text; text += strlen(text) + 1)
 			block[i++] = text;
 		block[i] = NULL;

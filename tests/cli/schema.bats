@@ -25,6 +25,30 @@ for device in json.load(open(sys.argv[1]))["devices"]: print(device["name"])' \
 		"$documents/$count.json"
 }
 
+# keep_service LINE OPTION...: the plan for a service of roles, two of them with that line in them.
+keep_service() {
+	local line=$1 file=$documents/service.ini
+
+	shift
+	cat >"$file" <<-END
+		[role server]
+		$line
+		count = 1
+		mem = local
+		command = ./server 'a b'
+		[role client]
+		$line
+		count = 1
+		after = server
+		instances = 2
+		far = yes
+		command = ./client
+		[role rest]
+		command = ./rest
+	END
+	keep "$NUMARUN" "$@" --dry-run --roles "$file"
+}
+
 # document_all OPTION...: everything there is to print about one host.
 document_all() {
 	local device
@@ -32,10 +56,12 @@ document_all() {
 	keep "$NUMAPROBE" report "$@" --json
 	[[ -e $documents/$count.json ]] || fail "numaprobe report $* --json: no document"
 	for device in $(devices); do
+		keep_service "near = $device" "$@"
 		keep "$NUMAPROBE" rank "$@" --json "$device"
 		keep "$NUMARUN" "$@" --dry-run --near "$device" -- ./server "$device"
 		keep "$NUMARUN" "$@" --dry-run --near "$device" --count 3 --smt --far
 	done
+	keep_service "" "$@"
 	keep "$NUMARUN" "$@" --dry-run -N all -m all -b
 	keep "$NUMARUN" "$@" --dry-run -C +0 -i all
 	keep "$NUMARUN" "$@" --dry-run -p +0
@@ -101,6 +127,23 @@ validate_all() {
 	validate_all
 }
 
+@test "documents about programs that were run here" {
+	local cpu
+
+	cpu=$(allowed_cpus | head -n 1)
+	cd "$documents"
+	printf '%s\n' '[role one]' 'command = sleep 0.2' '[role two]' 'command = false' >service.ini
+	run "$NUMARUN" --verify=one.json -- sleep 0.2
+	run "$NUMARUN" --verify=two.json -C "$cpu" -m "$(first_memory_node)" -- sleep 0.2
+	run "$NUMARUN" --verify=three.json -C "$cpu" -- sh -c 'kill -KILL $$'
+	run -127 "$NUMARUN" --verify=four.json -C "$cpu" -- ./missing $'\xff'
+	run "$NUMARUN" --verify=five.json --roles service.ini
+	[[ -s one.json && -s three.json && -s four.json && -s five.json ]]
+	# Where memory policies are refused nothing was run, and nothing written.
+	[[ -s two.json ]] || rm two.json
+	validate_all
+}
+
 @test "documents about a card whose node is unknown" {
 	local host=$BATS_TEST_TMPDIR/host file
 
@@ -113,6 +156,12 @@ validate_all() {
 	document_all --root "$host"
 	keep "$NUMAPROBE" rank --root "$host" --json "$NIC" --node 3
 	keep "$NUMAPROBE" rank --root "$host" --json lo --node 3
+	validate_all
+}
+
+@test "documents about bonds" {
+	host_with_bond "$BATS_TEST_TMPDIR/host"
+	document_all --root "$BATS_TEST_TMPDIR/host"
 	validate_all
 }
 

@@ -39,7 +39,7 @@ static void a_program_finds_its_placement_in_its_environment(void **state)
 		                .nodes = set_of("10-11"),
 		                .policy = { .mode = NR_POLICY_BIND, .nodes = set_of("2") },
 		                .near = &eth0 };
-	char **inner = nr_environment_make(&plan, outer);
+	char **inner = nr_environment_make(&plan, NULL, NULL, outer);
 
 	(void)state;
 	assert_non_null(inner);
@@ -69,7 +69,7 @@ static void a_nested_run_does_not_show_its_parents_placement(void **state)
 		          (char[]){ "B=2" },
 		          NULL };
 	struct nr_plan plan = { .cpus = set_of("3") };
-	char **inner = nr_environment_make(&plan, outer);
+	char **inner = nr_environment_make(&plan, NULL, NULL, outer);
 
 	(void)state;
 	assert_non_null(inner);
@@ -94,7 +94,7 @@ static void an_empty_environment_gets_ours(void **state)
 {
 	char *outer[] = { NULL };
 	struct nr_plan plan = { 0 };
-	char **inner = nr_environment_make(&plan, outer);
+	char **inner = nr_environment_make(&plan, NULL, NULL, outer);
 
 	(void)state;
 	assert_non_null(inner);

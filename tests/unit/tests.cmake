@@ -22,3 +22,6 @@ endforeach()
 # Orders that the kernel refuses, which no plain file does.
 target_link_options(test_irq PRIVATE -Wl,--wrap=write)
 np_test(topologies np_test_host numarun_objects)
+
+np_test(export np_test_host numarun_objects)
+target_sources(test_export PRIVATE ${PROJECT_SOURCE_DIR}/launcher/export.c)

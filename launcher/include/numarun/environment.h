@@ -15,12 +15,15 @@ extern "C" {
  *   NUMARUN_NODES  the nodes of these CPUs, "10-11"
  *   NUMARUN_MEM    the memory policy, "bind:2", "local"; "inherited" when none was asked for
  *   NUMARUN_NEAR   the device that the CPUs are near to
+ *   NUMARUN_ROLE   @role, unless it is NULL
  *
- * Returns @environment with these, and every other NUMARUN_ variable left out, so that a nested run
+ * Returns @environment with these and with @extra ("NAME=VALUE", ended by NULL; may be NULL), which
+ * replaces what has the same name; and every other NUMARUN_ variable left out, so that a nested run
  * does not show its parent's. One block that the caller ends with one free(); it points into
- * @environment. NULL when memory runs out.
+ * @environment and @extra. NULL when memory runs out.
  */
-char **nr_environment_make(const struct nr_plan *plan, char *const environment[]);
+char **nr_environment_make(const struct nr_plan *plan, const char *role, char *const extra[],
+                           char *const environment[]);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a run of one program and one of roles share: the options for the parent that stays.
+ */
+#ifndef NR_SUPERVISED_H
+#define NR_SUPERVISED_H
+
+#include "reserve.h"
+#include "steer.h"
+#include "supervise.h"
+#include "verify_report.h"
+
+struct nr_supervised {
+	const struct nr_args *args;
+	struct nr_reservation *reservation;
+	struct nr_steer *steer; /* NULL = none */
+	struct nr_vitals *vitals;
+	struct nr_supervision supervision;
+	struct nr_verify_file file;
+	size_t written_events; /* that the file has */
+};
+
+/* --verify-every in nanoseconds. -EINVAL when it is none. */
+int nr_supervised_every(const struct nr_args *args, uint64_t *ret_ns, struct np_error *err);
+
+/*
+ * Prepares a supervision of @count jobs, which the caller fills, as the options say. Nothing has
+ * been started yet. The caller ends *ret with nr_supervised_end(), also on failure.
+ */
+int nr_supervised_begin(const struct nr_args *args, const struct np_topology *topology,
+                        struct nr_reservation *reservation, size_t count, struct nr_supervised *ret,
+                        struct np_error *err);
+
+/* Runs the jobs to their end, and reports. */
+void nr_supervised_run(struct nr_supervised *r);
+void nr_supervised_end(struct nr_supervised *r);
+
+/* --sched and --force as a policy that suits the plan; zero when none was asked for. */
+int nr_supervised_sched(const struct nr_args *args, const struct np_topology *topology,
+                        struct nr_plan *plan, struct nr_sched *ret, struct np_error *err);
+
+#endif
