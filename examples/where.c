@@ -41,6 +41,7 @@
 struct args {
 	size_t touch_bytes; /* 0: touch nothing */
 	bool huge;          /* leave transparent huge pages as the system has them */
+	bool hugetlb;       /* take the memory from the pools of huge pages */
 	bool hold;
 };
 
@@ -197,15 +198,16 @@ static void print_place(void)
 /* Maps and writes the region; it stays mapped, so that --hold can show it. */
 static char *touch(const struct args *args, size_t page_bytes)
 {
+	int pool = args->hugetlb ? MAP_HUGETLB : 0;
 	char *region = mmap(NULL, args->touch_bytes, PROT_READ | PROT_WRITE,
-	                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	                    MAP_PRIVATE | MAP_ANONYMOUS | pool, -1, 0);
 
 	if (region == MAP_FAILED)
 		fail("mmap");
 
 	/* A huge page counts as one allocation and blurs the shares of interleaved pages. */
-	if (!args->huge && madvise(region, args->touch_bytes, MADV_NOHUGEPAGE) < 0 &&
-	    errno != EINVAL)
+	if (!args->huge && !args->hugetlb &&
+	    madvise(region, args->touch_bytes, MADV_NOHUGEPAGE) < 0 && errno != EINVAL)
 		fail("madvise");
 
 	for (size_t at = 0; at < args->touch_bytes; at += page_bytes)
@@ -258,11 +260,12 @@ static void print_pages(const struct args *args)
 
 static void usage(FILE *stream)
 {
-	fputs("Usage: where [--touch MIB [--huge]] [--hold]\n"
+	fputs("Usage: where [--touch MIB [--huge|--hugetlb]] [--hold]\n"
 	      "Print the CPUs, node and memory policy this process runs with.\n"
 	      "\n"
 	      "  --touch MIB  write MIB mebibytes of new memory, count its pages per node\n"
 	      "  --huge       leave transparent huge pages on for that memory\n"
+	      "  --hugetlb    take that memory from the pools of huge pages\n"
 	      "  --hold       then wait for a signal, so that others can look at the process\n"
 	      "  --help       print this text\n",
 	      stream);
@@ -287,11 +290,9 @@ static size_t parse_mebibytes(const char *text)
 static struct args parse_args(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "touch", required_argument, NULL, 't' },
-		{ "huge", no_argument, NULL, 'u' },
-		{ "hold", no_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+		{ "touch", required_argument, NULL, 't' }, { "huge", no_argument, NULL, 'u' },
+		{ "hugetlb", no_argument, NULL, 'g' },     { "hold", no_argument, NULL, 'o' },
+		{ "help", no_argument, NULL, 'h' },        { NULL, 0, NULL, 0 },
 	};
 	struct args args = { 0 };
 	int option;
@@ -303,6 +304,9 @@ static struct args parse_args(int argc, char **argv)
 			break;
 		case 'u':
 			args.huge = true;
+			break;
+		case 'g':
+			args.hugetlb = true;
 			break;
 		case 'o':
 			args.hold = true;
@@ -319,8 +323,8 @@ static struct args parse_args(int argc, char **argv)
 		fprintf(stderr, "where: unexpected argument '%s'\n", argv[optind]);
 		exit(2);
 	}
-	if (args.huge && args.touch_bytes == 0) {
-		fputs("where: --huge: needs --touch\n", stderr);
+	if ((args.huge || args.hugetlb) && args.touch_bytes == 0) {
+		fputs("where: --huge and --hugetlb need --touch\n", stderr);
 		exit(2);
 	}
 	return args;

@@ -4,6 +4,7 @@
  * both. Read, plan, apply, verify, exec; or, with a parent that stays, watch.
  */
 #include "args.h"
+#include "numactl.h"
 #include "pid.h"
 #include "request.h"
 #include "reserve.h"
@@ -64,6 +65,8 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_standard_files();
+	if (nr_is_numactl(argv[0]))
+		return nr_numactl_main(argc, argv, load_and_run);
 	status = nr_args_parse(argc, argv, &args) < 0 ? nr_fail(&args.err, NR_EXIT_FAILED)
 	                                              : load_and_run(&args);
 	nr_args_release(&args);

@@ -3,6 +3,10 @@ add_test(NAME integration.numactl_table
 	COMMAND sh -c "test -x '${NUMACTL}' || { echo 'skipped: numactl is not installed'; exit 77; }; exec sh '${CMAKE_CURRENT_LIST_DIR}/numactl_table.sh' '${NUMACTL}' \"$NUMARUN\" \"$WHERE\"")
 np_set_up_test(integration.numactl_table integration 400)
 
+add_test(NAME integration.numactl_name
+	COMMAND sh -c "test -x '${NUMACTL}' || { echo 'skipped: numactl is not installed'; exit 77; }; exec sh '${CMAKE_CURRENT_LIST_DIR}/numactl_name.sh' '${NUMACTL}' \"$NUMARUN\" \"$WHERE\" '${CMAKE_CURRENT_LIST_DIR}/numactl_table.sh'")
+np_set_up_test(integration.numactl_name integration 600)
+
 add_test(NAME integration.install
 	COMMAND ${CMAKE_CURRENT_LIST_DIR}/install.sh ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} "${CMAKE_C_FLAGS}")
 np_set_up_test(integration.install integration 300)
