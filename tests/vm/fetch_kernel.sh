@@ -12,8 +12,11 @@ set -euo pipefail
 
 readonly META=linux-image-6.12-cloud-amd64
 
-# What the guests' network cards need; a module after those it needs itself.
-readonly MODULES=(net/core/failover drivers/net/net_failover drivers/net/virtio_net)
+# What the guests' network cards need, and bonds of them; a module after those it needs itself.
+readonly MODULES=(
+	net/core/failover drivers/net/net_failover drivers/net/virtio_net
+	net/tls/tls drivers/net/bonding/bonding
+)
 
 fail() {
 	echo "fetch_kernel.sh: $*" >&2

@@ -9,21 +9,32 @@
 #   console.log  what the guest printed
 #   capture/     the guest's own /sys and /proc, as far as numaprobe reads them
 # Status 0 means that the guest ran to its end, not that its checks passed: results.txt says that.
+# Status 77 means that this host cannot emulate the machine; results.txt is then "skipped: why".
 #
 # The kernel is the one that fetch_kernel.sh put into $NUMAKIT_VM_KERNEL, else BUILD_DIR/vm/kernel.
 # Software emulation, so no /dev/kvm and no root are needed; QEMU is killed at the machine's limit.
+# A card with several queues hangs on a tap device, which is made in a network namespace of QEMU's
+# own and is gone with it.
 set -euo pipefail
 
 # From the build: file in the build directory. Each goes to /usr/bin.
-readonly BUILT=(probe/numaprobe launcher/numarun examples/where)
-# From the host: the peers that the checks compare with.
-readonly PEERS=(numactl hwloc-bind)
+readonly BUILT=(
+	probe/numaprobe launcher/numarun examples/where tests/vm/threads tests/deny_mempolicy
+)
+# From the host: the peers that the checks compare with, and a server to be placed.
+readonly PEERS=(numactl hwloc-bind memcached)
 
 readonly CONSOLE_LINES=60
 
 fail() {
 	echo "run_guest.sh: $*" >&2
 	exit 1
+}
+
+# Ends as a test that cannot run here.
+skip() {
+	echo "skipped: $*" | tee "$out/results.txt"
+	exit 77
 }
 
 # fail, with the end of what the guest said.
@@ -46,6 +57,7 @@ qemu_args=()
 kernel_args=(console=ttyS0 panic=-1 quiet mitigations=off lpj=4000000 tsc=reliable)
 guest_nics=()
 guest_offline=
+host_taps=()
 memory_mib=0
 nic_count=0
 limit_s=
@@ -86,23 +98,49 @@ machine_distance() { # ID D0 D1 ...
 }
 
 # A card knows its node from the host bridge above it. The guest names cards by their MAC address.
-machine_nic() { # NAME [node=ID bus=HEX]
-	local n=$((++nic_count)) mac bus=pcie.0 bridge
+machine_nic() { # NAME [node=ID bus=HEX] [queues=COUNT]
+	local n=$((++nic_count)) name=$1 node='' bridge_bus='' queues='' mac bus=pcie.0 bridge word
+	shift
+
+	for word in "$@"; do
+		case $word in
+		node=*) node=${word#node=} ;;
+		bus=*) bridge_bus=${word#bus=} ;;
+		queues=*) queues=${word#queues=} ;;
+		*) fail "$file: nic $name: unknown word '$word'" ;;
+		esac
+	done
 
 	mac=$(printf '52:54:00:00:00:%02x' "$n")
-	if [ $# -eq 3 ]; then
-		bridge=id=bridge$n,bus=pcie.0,numa_node=${2#node=},bus_nr=${3#bus=}
+	if [ -n "$node" ]; then
+		bridge=id=bridge$n,bus=pcie.0,numa_node=$node,bus_nr=$bridge_bus
 		qemu_args+=(
 			-device "pxb-pcie,$bridge"
 			-device "pcie-root-port,id=port$n,bus=bridge$n,chassis=$n,slot=$n"
 		)
 		bus=port$n
 	fi
+	nic_backend "$n" "$queues"
 	qemu_args+=(
-		-netdev "user,id=net$n,restrict=on"
-		-device "virtio-net-pci,netdev=net$n,bus=$bus,mac=$mac,romfile="
+		-device "virtio-net-pci,netdev=net$n,bus=$bus,mac=$mac,romfile=$nic_options"
 	)
-	guest_nics+=("$1=$mac")
+	guest_nics+=("$name=$mac")
+}
+
+# What the card is plugged into; leaves what the card must know of it in $nic_options. Only a tap
+# device has several queues. A card has two interrupts a queue, one for receiving and one for
+# sending, and one each for its configuration and its control queue.
+nic_backend() { # NUMBER QUEUES
+	local tap=numakit$1
+
+	nic_options=
+	if [ -z "$2" ]; then
+		qemu_args+=(-netdev "user,id=net$1,restrict=on")
+		return
+	fi
+	qemu_args+=(-netdev "tap,id=net$1,ifname=$tap,queues=$2,script=no,downscript=no,vhost=off")
+	nic_options=,mq=on,vectors=$((2 * $2 + 2))
+	host_taps+=("$tap")
 }
 
 read_machine() {
@@ -158,7 +196,7 @@ find_programs() {
 	for program in "${PEERS[@]}" busybox cpio qemu-system-x86_64 ldd base64; do
 		command -v "$program" >/dev/null ||
 			fail "$program: not found (apt-get install qemu-system-x86 busybox-static" \
-				"cpio numactl hwloc)"
+				"cpio numactl hwloc memcached)"
 	done
 	if ldd "$(command -v busybox)" >/dev/null 2>&1; then
 		fail "$(command -v busybox): not a static program (apt-get install busybox-static)"
@@ -170,7 +208,7 @@ find_programs() {
 make_tree() {
 	local program
 
-	mkdir -p "$tree"/{bin,dev,etc,proc,sys,tmp,modules,checks}
+	mkdir -p "$tree"/{bin,dev,etc,proc,run,sys,tmp,modules,checks}
 	install -m 755 "$(command -v busybox)" "$tree/bin/busybox"
 	ln -s busybox "$tree/bin/sh"
 	for program in "${BUILT[@]}"; do
@@ -184,9 +222,7 @@ make_tree() {
 	install -m 644 "$here/guest"/*.sh "$tree/"
 	install -m 644 "$here/guest/checks"/*.sh "$tree/checks/"
 	install -m 644 "$kernel/modules"/*.ko "$tree/modules/"
-	if [ -f "$here/../integration/numactl_table.sh" ]; then
-		install -m 755 "$here/../integration/numactl_table.sh" "$tree/"
-	fi
+	install -m 755 "$here/../integration"/numactl_*.sh "$tree/"
 
 	printf '%s\n' root:x:0:0::/:/bin/sh user:x:1000:1000::/:/bin/sh >"$tree/etc/passwd"
 	cat >"$tree/machine.env" <<-END
@@ -207,13 +243,44 @@ make_initramfs() {
 
 # --- the run --------------------------------------------------------------------------------------
 
+# Runs a command in a network namespace of its own with the machine's tap devices in it, the first of
+# which answers at 192.0.2.1 (a network for documentation, RFC 5737); it all ends with the command.
+# Without tap devices the command runs as it is.
+among_taps() { # COMMAND...
+	local as_root=()
+
+	if [ ${#host_taps[@]} -eq 0 ]; then
+		"$@"
+		return
+	fi
+	[ "$(id -u)" -eq 0 ] || as_root=(--map-root-user)
+	# shellcheck disable=SC2016 # for the inner shell to expand
+	TAPS=${host_taps[*]} unshare --net "${as_root[@]}" sh -c '
+		for tap in $TAPS; do
+			ip tuntap add dev "$tap" mode tap multi_queue && ip link set "$tap" up || exit
+		done
+		ip address add 192.0.2.1/24 dev "${TAPS%% *}" || exit
+		exec "$@"' sh "$@"
+}
+
+require_taps() {
+	local why
+
+	[ ${#host_taps[@]} -gt 0 ] || return 0
+	command -v ip >/dev/null || skip "$machine: no tap device without ip (apt-get install iproute2)"
+	command -v unshare >/dev/null || skip "$machine: no network namespace without unshare"
+	[ -c /dev/net/tun ] || skip "$machine: no tap device without /dev/net/tun"
+	why=$(among_taps true 2>&1) ||
+		skip "$machine: no tap device can be made here: $(head -n 1 <<<"$why")"
+}
+
 # The guest's serial ports: console, results, capture. All its CPUs share one thread: with a thread
 # for each, now and then one runs code that another has just patched, and the kernel panics (QEMU
 # 7.2); and it is no slower, as guests wait more than they compute.
 boot() {
 	local status=0
 
-	timeout --kill-after=5 "$limit_s" qemu-system-x86_64 \
+	among_taps timeout --kill-after=5 "$limit_s" qemu-system-x86_64 \
 		-accel tcg,thread=single -machine q35 -no-user-config -nodefaults \
 		-display none -no-reboot -m "${memory_mib}M" "${qemu_args[@]}" \
 		-serial "file:$out/console.log" -serial "file:$out/results.txt" \
@@ -253,6 +320,7 @@ find_programs
 read_machine
 mkdir -p "$out"
 rm -rf "$out"/{capture,capture.b64,console.log,qemu.log,results.txt}
+require_taps
 touch "$out"/{capture.b64,console.log,qemu.log,results.txt}
 make_initramfs
 boot

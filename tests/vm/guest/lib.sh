@@ -12,7 +12,8 @@
 # so, and it must expect something. Each is one line for the host, "ok NAME" or "not ok NAME"; after
 # the latter come lines with "# ": what was expected, what was seen, what the command printed.
 #
-# "check" stands at the start of a line and its name is a literal: CMake reads the names from there.
+# "check" stands at the start of a line and its name is a literal without ";": CMake reads the names
+# from there.
 
 TMP=/tmp/check
 RUN_LIMIT_S=60
@@ -104,25 +105,36 @@ run_in_cgroup() { # NAME PROGRAM ARGUMENT...
 	run sh -c 'echo $$ >"/sys/fs/cgroup/$0/cgroup.procs" && exec "$@"' "$@"
 }
 
-# Starts a command that ends in "where --hold" and waits until it holds: $pid. It is ended by
-# release, or with the check.
-hold() { # PROGRAM ARGUMENT...
-	local waited=0
-
+# Starts a command: $pid. It is ended by release, or with the check.
+start() { # PROGRAM ARGUMENT...
 	command="$* &"
 	status="still running"
 	"$@" </dev/null >"$TMP/out" 2>"$TMP/err" 3>&- &
 	pid=$!
-	while ! grep -qx holding "$TMP/out" && [ -d "/proc/$pid" ]; do
-		usleep 100000
-		if [ $((waited += 1)) -gt $((RUN_LIMIT_S * 10)) ]; then
-			fault "the command to print 'holding'" "no such line in $RUN_LIMIT_S s"
-			break
-		fi
+}
+
+# Starts a command that ends in "where --hold" and waits until it holds.
+hold() { # PROGRAM ARGUMENT...
+	start "$@"
+	poll holds_or_ended ||
+		fault "the command to print 'holding'" "no such line in $RUN_LIMIT_S s"
+}
+
+holds_or_ended() {
+	grep -qx holding "$TMP/out" || ! [ -d "/proc/$pid" ]
+}
+
+# Tries a command until it succeeds; false when it does not in time.
+poll() { # COMMAND...
+	local waited=0
+
+	while ! "$@"; do
+		[ $((waited += 1)) -le $((RUN_LIMIT_S * 20)) ] || return 1
+		usleep 50000
 	done
 }
 
-# Ends what hold started, by SIGNAL, and leaves its $status.
+# Ends what start or hold started, by SIGNAL, and leaves its $status.
 release() { # SIGNAL
 	[ -n "$pid" ] || return 0
 	kill "-$1" "$pid" 2>/dev/null
@@ -136,6 +148,15 @@ release() { # SIGNAL
 expect_equal() { # WHAT EXPECTED GOT
 	check_expected=$((check_expected + 1))
 	[ "$2" = "$3" ] || fault "$1: $2" "$3"
+}
+
+# That a command comes to succeed.
+expect_soon() { # WHAT COMMAND...
+	local what=$1
+	shift
+
+	check_expected=$((check_expected + 1))
+	poll "$@" || fault "$what" "nothing of the kind in $RUN_LIMIT_S s"
 }
 
 expect_status() { # STATUS

@@ -63,6 +63,33 @@ check "a card of unknown place is not ranked but said to be unknown"
 check "near a card of unknown place is refused, not guessed"
 	refuses 125 "unknown" --near eth3
 
+check "a bond is on the nodes of its cards"
+	run sh -c "insmod /modules/tls.ko && insmod /modules/bonding.ko max_bonds=0 &&
+		echo +bond0 >/sys/class/net/bonding_masters"
+	expect_status 0
+	for card in eth0 eth1; do
+		echo "+$card" >/sys/class/net/bond0/bonding/slaves
+	done
+	run numaprobe rank bond0 --json
+	expect_status 0
+	expect_json '"pci":null,"nodes":"1-2","evidence":"numa_node"'
+	expect_json '{"tier":1,"distance":10,"nodes":"1-2","cpus":"2,4,6-11"}'
+	run numaprobe rank bond0
+	expect_stdout_match "^bond0: spans nodes 1-2 "
+	run numarun --near bond0 -- where
+	expect_line "cpus: 2,4,6-11"
+	expect_equal "lines on stderr" 1 "$(wc -l <"$TMP/err")"
+	expect_stderr "^numarun: bond0: spans nodes 1-2"
+
+check "interrupts of a bond are refused, and its cards named"
+	run numarun --near bond0 --irq -- touch "$TMP/mark"
+	expect_status 125
+	expect_stderr "^numarun: --irq: bond0: .*cards under it: eth0, eth1"
+	expect_not_run
+	echo -bond0 >/sys/class/net/bonding_masters
+	run numaprobe rank bond0
+	expect_status 1
+
 check "the user can tell the node of a card of unknown place"
 	run numaprobe rank eth3 --node 3 --tier 1 --cpus
 	expect_stdout "12-15"
