@@ -6,6 +6,7 @@
 #include "../probe/base/cli.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,8 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+enum { EVERY_MAX_S = 86400 };
+
 enum option_kind { FLAG, TEXT, NUMBER };
 
 /* Options that only set a member of struct nr_args. */
@@ -134,14 +137,10 @@ static const struct {
 	{ OPT_PID, NUMBER, offsetof(struct nr_args, pid), "--pid", 1, INT32_MAX },
 	{ OPT_SMT, FLAG, offsetof(struct nr_args, smt), NULL, 0, 0 },
 	{ OPT_STRICT, FLAG, offsetof(struct nr_args, strict), NULL, 0, 0 },
-	{ OPT_MEM_SIZE, TEXT, offsetof(struct nr_args, mem_size), NULL, 0, 0 },
-	{ OPT_HUGE_PAGES, TEXT, offsetof(struct nr_args, huge_pages), NULL, 0, 0 },
-	{ OPT_SCHED, TEXT, offsetof(struct nr_args, sched), NULL, 0, 0 },
 	{ OPT_FORCE, FLAG, offsetof(struct nr_args, force), NULL, 0, 0 },
 	{ OPT_ROLES, TEXT, offsetof(struct nr_args, roles_file), NULL, 0, 0 },
 	{ OPT_EXCLUSIVE, FLAG, offsetof(struct nr_args, exclusive), NULL, 0, 0 },
 	{ OPT_REGISTRY, TEXT, offsetof(struct nr_args, registry), NULL, 0, 0 },
-	{ OPT_VERIFY_EVERY, TEXT, offsetof(struct nr_args, verify_every), NULL, 0, 0 },
 	{ OPT_REPIN, FLAG, offsetof(struct nr_args, repin), NULL, 0, 0 },
 	{ OPT_MIGRATE, FLAG, offsetof(struct nr_args, migrate), NULL, 0, 0 },
 	{ OPT_SLOTS, FLAG, offsetof(struct nr_args, slots), NULL, 0, 0 },
@@ -150,7 +149,6 @@ static const struct {
 	{ 'H', FLAG, offsetof(struct nr_args, hardware), NULL, 0, 0 },
 	{ OPT_DRY_RUN, FLAG, offsetof(struct nr_args, dry_run), NULL, 0, 0 },
 	{ OPT_EXPLAIN, FLAG, offsetof(struct nr_args, explain), NULL, 0, 0 },
-	{ OPT_EXPORT, TEXT, offsetof(struct nr_args, export_format), NULL, 0, 0 },
 	{ OPT_ROOT, TEXT, offsetof(struct nr_args, root), NULL, 0, 0 },
 	{ OPT_XML, TEXT, offsetof(struct nr_args, xml), NULL, 0, 0 },
 };
@@ -313,6 +311,50 @@ static error_t parse_irq(const char *arg, struct nr_args *args)
 	return 0;
 }
 
+static error_t parse_every(const char *text, struct nr_args *args)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end != '\0' || !isfinite(seconds) || seconds < 0.1 ||
+	    seconds > EVERY_MAX_S)
+		return -np_error_set(&args->err, EINVAL,
+		                     "--verify-every: '%s' is not a number of seconds in 0.1..%d",
+		                     text, EVERY_MAX_S);
+	args->verify_every_ns = (uint64_t)(seconds * 1e9);
+	return 0;
+}
+
+/* Options whose values have parsers elsewhere. */
+static error_t parse_value(int key, const char *arg, struct nr_args *args)
+{
+	const char *option;
+	int rc;
+
+	switch (key) {
+	case OPT_MEM_SIZE:
+		option = "--mem-size";
+		rc = nr_need_parse_size(arg, &args->need.memory_bytes, &args->err);
+		break;
+	case OPT_HUGE_PAGES:
+		option = "--huge-pages";
+		rc = nr_need_parse_huge(arg, &args->need, &args->err);
+		break;
+	case OPT_SCHED:
+		option = "--sched";
+		rc = nr_sched_parse(arg, &args->sched, &args->err);
+		break;
+	case OPT_EXPORT:
+		option = "--export";
+		args->exports = true;
+		rc = nr_export_parse(arg, &args->export_format, &args->err);
+		break;
+	default:
+		return nr_args_parse_placement(key, arg, args);
+	}
+	return rc < 0 ? -np_error_wrap(&args->err, rc, "%s", option) : 0;
+}
+
 /* Options that stand before others, or that carry more than a value. */
 static error_t parse_special(int key, char *arg, struct nr_args *args)
 {
@@ -332,8 +374,10 @@ static error_t parse_special(int key, char *arg, struct nr_args *args)
 		args->verifies = true;
 		args->verify_file = arg;
 		return 0;
+	case OPT_VERIFY_EVERY:
+		return parse_every(arg, args);
 	default:
-		return nr_args_parse_placement(key, arg, args);
+		return parse_value(key, arg, args);
 	}
 }
 

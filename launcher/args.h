@@ -5,8 +5,12 @@
 #ifndef NR_ARGS_H
 #define NR_ARGS_H
 
+#include "export.h"
+
 #include <numarun/irq.h>
 #include <numarun/plan.h>
+#include <numarun/preflight.h>
+#include <numarun/sched.h>
 #include <stdbool.h>
 
 /* Exit statuses of our own, as env(1) and timeout(1) have them; else the program's. */
@@ -29,19 +33,19 @@ struct nr_args {
 
 	/* Texts as typed, some for parsers elsewhere; NULL = not given. */
 	const char *near;
-	const char *mem_size;
-	const char *huge_pages;
-	const char *sched;
-	const char *export_format;
 	const char *roles_file;
 	const char *registry;
 	const char *verify_file;
-	const char *verify_every;
 	const char *root;
 	const char *xml;
 	/* The program and its arguments, or with --roles the roles to start, in argv; NULL = none. */
 	char **command;
 
+	uint64_t verify_every_ns; /* 0 = not given */
+	struct nr_need need;      /* --mem-size, --huge-pages; zero = not given */
+	struct nr_sched sched;
+
+	enum nr_export_format export_format; /* with exports */
 	enum nr_cpu_choice cpu_choice;
 	enum nr_policy_mode policy_mode;
 	enum nr_fallback fallback;
@@ -58,6 +62,7 @@ struct nr_args {
 	bool balancing;
 	bool all; /* seen so far */
 	bool force;
+	bool exports;
 	bool exclusive;
 	bool verifies;
 	bool repin;

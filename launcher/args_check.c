@@ -28,8 +28,8 @@ static const char *placement_of(const struct nr_args *args)
 		{ args->near, "--near" },
 		{ args->cpus_count > 0, args->cpus_count > 0 ? args->cpus[0].option : NULL },
 		{ args->memory.option, args->memory.option },
-		{ args->mem_size, "--mem-size" },
-		{ args->huge_pages, "--huge-pages" },
+		{ args->need.memory_bytes > 0, "--mem-size" },
+		{ args->need.huge_count > 0, "--huge-pages" },
 	};
 
 	return first_given(rows, COUNT(rows));
@@ -40,7 +40,7 @@ static const char *supervision_of(const struct nr_args *args)
 {
 	const struct given rows[] = {
 		{ args->roles_file, "--roles" }, { args->exclusive, "--exclusive" },
-		{ args->verifies, "--verify" },  { args->verify_every, "--verify-every" },
+		{ args->verifies, "--verify" },  { args->verify_every_ns > 0, "--verify-every" },
 		{ args->repin, "--repin" },      { args->steers_irqs, "--irq" },
 	};
 
@@ -59,12 +59,12 @@ static int check_lonely(struct nr_args *args)
 		{ args->slots, "--slots" },
 		{ args->irq_restore, "--irq-restore" },
 		{ args->pid, "--pid" },
-		{ args->export_format, "--export" },
+		{ args->exports, "--export" },
 		{ args->show, "--show" },
 		/* numactl takes these two together, and shows the hardware. */
 		{ args->hardware && !args->show, "--hardware" },
 		{ args->dry_run && !args->pid, "--dry-run" },
-		{ args->roles_file && !args->export_format && !args->dry_run, "--roles" },
+		{ args->roles_file && !args->exports && !args->dry_run, "--roles" },
 	};
 	const char *first = NULL;
 
@@ -125,7 +125,7 @@ static int check_needs(struct nr_args *args)
 		{ args->balancing && (args->policy_mode != NR_POLICY_BIND || args->far),
 		  "--balancing needs --membind NODES" },
 		{ args->migrate && !args->pid, "--migrate needs --pid PID" },
-		{ args->force && !args->sched, "--force needs --sched POLICY" },
+		{ args->force && !args->sched.set, "--force needs --sched POLICY" },
 		{ args->registry && !has_registry,
 		  "--registry needs --exclusive, --slots or --irq" },
 		{ args->root && args->xml, "--root and --xml both say which host: give one" },
@@ -140,7 +140,7 @@ static int check_needs(struct nr_args *args)
 /* Another machine is described, never acted on. */
 static int check_host(struct nr_args *args)
 {
-	bool describes = args->dry_run || args->hardware || args->export_format;
+	bool describes = args->dry_run || args->hardware || args->exports;
 
 	if (!(args->root || args->xml) || describes)
 		return 0;
@@ -176,14 +176,14 @@ static int check_pid(struct nr_args *args)
 		return np_error_set(&args->err, EINVAL,
 		                    "--pid moves a process that runs already: '%s' is too much",
 		                    args->command[0]);
-	if (supervision || args->sched)
+	if (supervision || args->sched.set)
 		return np_error_set(&args->err, EINVAL,
 		                    "%s and --pid: that is for a program to be started",
 		                    supervision ? supervision : "--sched");
-	if (args->mem_size || args->huge_pages)
+	if (args->need.memory_bytes || args->need.huge_count)
 		return np_error_set(&args->err, EINVAL,
 		                    "%s and --pid: that is for a program to be started",
-		                    args->mem_size ? "--mem-size" : "--huge-pages");
+		                    args->need.memory_bytes ? "--mem-size" : "--huge-pages");
 	if (!placement_of(args))
 		return np_error_set(&args->err, EINVAL,
 		                    "--pid: where to? (--near DEV, -N, -C, -m ...)");
@@ -213,9 +213,9 @@ void nr_args_tell_export(const struct nr_args *args, FILE *out)
 	} rows[] = {
 		{ args->exclusive, "--exclusive: other runs can take the same cores" },
 		{ args->steers_irqs, "--irq: interrupts stay where they are" },
-		{ args->verifies || args->verify_every || args->repin,
+		{ args->verifies || args->verify_every_ns || args->repin,
 		  "--verify, --repin: nobody looks whether the placement lasts" },
-		{ args->mem_size || args->huge_pages,
+		{ args->need.memory_bytes || args->need.huge_count,
 		  "--mem-size, --huge-pages: nobody looks whether there is room" },
 		{ args->roles_file, "--roles: the order of starting, readiness and stopping" },
 	};

@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include "args.h"
+#include "lib/clock.h"
 #include "place.h"
 #include "tell.h"
 
@@ -29,14 +30,6 @@ enum {
 	TOLD_PER_PERIOD = 60,
 	STAMP_SIZE = 32,
 };
-
-uint64_t nr_job_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 bool nr_job_is_alive(const struct nr_job *job)
 {
@@ -191,7 +184,7 @@ static void tell_event(const struct nr_job *job, const struct nr_event *event)
 /* Whether one more line may be told in this minute; a thread that flips for hours fills no disk. */
 static bool may_tell(struct nr_job *job)
 {
-	uint64_t now = nr_job_now_ns();
+	uint64_t now = nr_now_ns();
 
 	if (job->told_count == 0 ||
 	    now - job->told_since_ns > (uint64_t)TOLD_PERIOD_S * SECOND_NS) {

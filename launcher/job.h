@@ -75,8 +75,6 @@ struct nr_job {
 	struct nr_source errors;
 };
 
-uint64_t nr_job_now_ns(void);
-
 /* env(1)'s exit status for a failure of nr_exec(), or of what stands before it. */
 int nr_job_exit_status(int rc);
 

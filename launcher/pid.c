@@ -3,6 +3,7 @@
 
 #include "../probe/base/sysroot.h"
 #include "lib/affinity.h"
+#include "lib/clock.h"
 #include "lib/tasks.h"
 #include "request.h"
 #include "show.h"
@@ -16,7 +17,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BRIEF_SIZE = 96, STATUS_NO = 1, PROGRESS_NS = 200000000 };
@@ -127,18 +127,10 @@ struct progress {
 	uint64_t shown_ns;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static bool show_progress(void *context, uint64_t done_bytes, uint64_t total_bytes)
 {
 	struct progress *progress = context;
-	uint64_t now = now_ns();
+	uint64_t now = nr_now_ns();
 	double elapsed = (double)(now - progress->begin_ns) / 1e9;
 	double left;
 
@@ -199,7 +191,7 @@ static void tell_pages(pid_t pid, const struct nr_page_moves *moves, const struc
 static int move_pages(const struct np_sysroot *root, pid_t pid, const struct nr_plan *plan,
                       bool *ret_all, struct np_error *err)
 {
-	struct progress progress = { .is_shown = isatty(STDERR_FILENO), .begin_ns = now_ns() };
+	struct progress progress = { .is_shown = isatty(STDERR_FILENO), .begin_ns = nr_now_ns() };
 	struct nr_page_request request = {
 		.pid = pid,
 		.nodes = target_nodes(plan),

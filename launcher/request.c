@@ -64,9 +64,10 @@ int nr_args_load(const struct nr_args *args, struct np_topology **ret, struct np
 	struct np_topology_source source = {
 		.root = args->root,
 		.hwloc_xml = args->xml,
-		.scope = (args->near || args->exclusive || args->sched ? NP_TOPOLOGY_GROUPS : 0u) |
+		.scope = (args->near || args->exclusive || args->sched.set ? NP_TOPOLOGY_GROUPS
+		                                                           : 0u) |
 		         (args->hardware ? NP_TOPOLOGY_MEMORY : 0u) |
-		         (args->near || args->far || args->hardware || args->mem_size
+		         (args->near || args->far || args->hardware || args->need.memory_bytes > 0
 		                  ? 0u
 		                  : NP_TOPOLOGY_WITHOUT_DISTANCES),
 		.has_device_node = args->has_near_node,

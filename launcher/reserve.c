@@ -18,7 +18,7 @@ enum { BRIEF_SIZE = 96, TOLD_MAX = 5, STAMP_SIZE = 32 };
 
 static bool only_looks(const struct nr_args *args)
 {
-	return args->dry_run || args->export_format;
+	return args->dry_run || args->exports;
 }
 
 int nr_reserve_begin(const struct nr_args *args, struct nr_reservation *ret, struct np_error *err)

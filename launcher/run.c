@@ -2,7 +2,6 @@
 #include "run.h"
 
 #include "args_check.h"
-#include "export.h"
 #include "place.h"
 #include "request.h"
 #include "show.h"
@@ -12,7 +11,6 @@
 #include <errno.h>
 #include <numarun/environment.h>
 #include <numarun/exec.h>
-#include <numarun/preflight.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -21,7 +19,6 @@ struct run {
 	const struct nr_args *args;
 	const struct np_topology *topology;
 	struct nr_plan plan;
-	struct nr_sched sched;
 	struct nr_reservation reservation;
 	struct nr_steer steer;
 };
@@ -45,19 +42,11 @@ static int make_plan(struct run *run, struct np_error *err)
 static int look_ahead(struct run *run, struct np_error *err)
 {
 	const struct nr_args *args = run->args;
-	struct nr_need need = { 0 };
-	int rc = nr_supervised_sched(args, run->topology, &run->plan, &run->sched, err);
+	bool has_need = args->need.memory_bytes > 0 || args->need.huge_count > 0;
+	int rc = nr_supervised_check_sched(args, run->topology, &run->plan, err);
 
-	if (rc == 0 && args->mem_size) {
-		rc = nr_need_parse_size(args->mem_size, &need.memory_bytes, err);
-		rc = rc < 0 ? np_error_wrap(err, rc, "--mem-size") : 0;
-	}
-	if (rc == 0 && args->huge_pages) {
-		rc = nr_need_parse_huge(args->huge_pages, &need, err);
-		rc = rc < 0 ? np_error_wrap(err, rc, "--huge-pages") : 0;
-	}
-	if (rc == 0 && (args->mem_size || args->huge_pages) && !args->xml)
-		rc = nr_preflight(args->root, run->topology, &need, &run->plan, err);
+	if (rc == 0 && has_need && !args->xml)
+		rc = nr_preflight(args->root, run->topology, &args->need, &run->plan, err);
 	return rc;
 }
 
@@ -65,11 +54,8 @@ static int prepare(struct run *run, struct np_error *err)
 {
 	const struct nr_args *args = run->args;
 	const char *program = args->command ? args->command[0] : "-";
-	uint64_t unused;
-	int rc = nr_supervised_every(args, &unused, err);
+	int rc = nr_reserve_begin(args, &run->reservation, err);
 
-	if (rc == 0)
-		rc = nr_reserve_begin(args, &run->reservation, err);
 	if (rc == 0)
 		rc = make_plan(run, err);
 	if (rc == 0 && args->exclusive && !run->plan.binds_cpus)
@@ -91,8 +77,8 @@ static int become(struct run *run, struct np_error *err)
 	char **environment = nr_environment_make(&run->plan, NULL, NULL, environ);
 	int rc = environment ? 0 : np_error_sys(err, ENOMEM, "environment");
 
-	if (rc == 0 && run->sched.set)
-		rc = nr_sched_set(&run->sched, err);
+	if (rc == 0 && run->args->sched.set)
+		rc = nr_sched_set(&run->args->sched, err);
 	if (rc < 0) {
 		free(environment);
 		return nr_fail(err, NR_EXIT_FAILED);
@@ -129,13 +115,11 @@ static int supervise(struct run *run, struct np_error *err)
 
 		job->plan = &run->plan;
 		job->command = run->args->command;
-		supervised.supervision.rules.sched = run->sched;
 		supervised.steer = &run->steer;
 		rc = nr_supervise_prepare(&supervised.supervision, err);
 	}
-	if (rc == 0) {
+	if (rc == 0)
 		rc = nr_steer_begin(run->args, run->topology, &run->plan, &run->steer, err);
-	}
 	if (rc == 0)
 		nr_supervised_run(&supervised);
 	else
@@ -146,18 +130,13 @@ static int supervise(struct run *run, struct np_error *err)
 	return rc < 0 ? status : nr_supervise_conclude(&supervised.supervision);
 }
 
-static int print_export(const struct run *run, struct np_error *err)
+static int print_export(const struct run *run)
 {
-	enum nr_export_format format;
-	int rc = nr_export_parse(run->args->export_format, &format, err);
+	const struct nr_args *args = run->args;
 
-	if (rc < 0) {
-		np_error_wrap(err, rc, "--export");
-		return nr_fail(err, NR_EXIT_FAILED);
-	}
-	nr_args_tell_export(run->args, stdout);
-	return nr_written(
-		nr_export(format, &run->plan, &run->sched, NULL, run->args->command, stdout));
+	nr_args_tell_export(args, stdout);
+	return nr_written(nr_export(args->export_format, &run->plan, &args->sched, NULL,
+	                            args->command, stdout));
 }
 
 static int go(struct run *run, struct np_error *err)
@@ -170,8 +149,8 @@ static int go(struct run *run, struct np_error *err)
 		nr_show_plan(&run->plan, stderr);
 	if (args->dry_run)
 		return nr_written(nr_show_plan_json(&run->plan, args->command, stdout));
-	if (args->export_format)
-		return print_export(run, err);
+	if (args->exports)
+		return print_export(run);
 	if (args->command && nr_args_supervises(args))
 		return supervise(run, err);
 	return carry_out(run, err);

@@ -2,7 +2,6 @@
 #include "service_run.h"
 
 #include "args_check.h"
-#include "export.h"
 #include "lib/nearest.h"
 #include "request.h"
 #include "show.h"
@@ -113,7 +112,6 @@ static int adjust_plans(struct service_run *run, struct np_error *err)
 
 	for (size_t i = 0; i < run->service.count; i++) {
 		struct nr_plan *plan = &run->service.placed[i].plan;
-		struct nr_sched unused = { 0 };
 		int rc = 0;
 
 		if (args->strict && plan->spilled)
@@ -124,7 +122,7 @@ static int adjust_plans(struct service_run *run, struct np_error *err)
 		if (args->fallback)
 			plan->fallback = args->fallback;
 		if (rc == 0)
-			rc = nr_supervised_sched(args, run->topology, plan, &unused, err);
+			rc = nr_supervised_check_sched(args, run->topology, plan, err);
 		if (rc < 0)
 			return np_error_wrap(err, rc, "%s", run->labels[i]);
 	}
@@ -150,11 +148,8 @@ static int take_cores(struct service_run *run, struct np_error *err)
 
 static int prepare(struct service_run *run, struct np_error *err)
 {
-	uint64_t unused;
-	int rc = nr_supervised_every(run->args, &unused, err);
+	int rc = nr_roles_load(run->args->roles_file, &run->roles, err);
 
-	if (rc == 0)
-		rc = nr_roles_load(run->args->roles_file, &run->roles, err);
 	if (rc == 0)
 		rc = choose_roles(run, err);
 	if (rc == 0)
@@ -202,25 +197,19 @@ static void show(const struct service_run *run)
 	}
 }
 
-static int print_exports(const struct service_run *run, struct np_error *err)
+static int print_exports(const struct service_run *run)
 {
-	enum nr_export_format format;
-	struct nr_sched sched = { 0 };
-	int rc = nr_export_parse(run->args->export_format, &format, err);
+	const struct nr_args *args = run->args;
+	int rc = 0;
 
-	if (rc < 0) {
-		np_error_wrap(err, rc, "--export");
-		return nr_fail(err, NR_EXIT_FAILED);
-	}
-	nr_args_tell_export(run->args, stdout);
-	if (run->args->sched)
-		nr_sched_parse(run->args->sched, &sched, NULL);
+	nr_args_tell_export(args, stdout);
 	for (size_t i = 0; i < run->service.count && rc == 0; i++) {
 		const struct nr_placed *placed = &run->service.placed[i];
 
 		if (run->is_chosen[placed->role])
-			rc = nr_export(format, &placed->plan, &sched, run->labels[i],
-			               run->roles.roles[placed->role].command, stdout);
+			rc = nr_export(args->export_format, &placed->plan, &args->sched,
+			               run->labels[i], run->roles.roles[placed->role].command,
+			               stdout);
 	}
 	return nr_written(rc);
 }
@@ -269,8 +258,6 @@ static int supervise(struct service_run *run, struct np_error *err)
 			rc = fill_job(run, i, &supervised->supervision.jobs[next++], err);
 	if (rc == 0)
 		rc = nr_supervise_prepare(&supervised->supervision, err);
-	if (rc == 0 && run->args->sched)
-		rc = nr_sched_parse(run->args->sched, &supervised->supervision.rules.sched, err);
 	if (rc == 0)
 		nr_supervised_run(supervised);
 	nr_supervised_end(supervised);
@@ -283,8 +270,8 @@ static int go(struct service_run *run, struct np_error *err)
 	tell_left_out(run);
 	if (run->args->dry_run)
 		return print_plan(run);
-	if (run->args->export_format)
-		return print_exports(run, err);
+	if (run->args->exports)
+		return print_exports(run);
 	return supervise(run, err);
 }
 

@@ -2,6 +2,7 @@
 #include "supervise.h"
 
 #include "args.h"
+#include "lib/clock.h"
 #include "signals.h"
 #include "sweep.h"
 #include "tell.h"
@@ -37,13 +38,13 @@ int nr_supervise_prepare(struct nr_supervision *s, struct np_error *err)
 
 /* ---- who waits for whom ---- */
 
-static bool is_role_over(const struct nr_supervision *s, size_t role, bool ready_is_enough)
+/* Whether all of its instances are ready, or have ended well. */
+static bool is_role_up(const struct nr_supervision *s, size_t role)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		const struct nr_job *job = &s->jobs[i];
 
-		if (job->role == role && job->state != NR_JOB_ENDED &&
-		    !(ready_is_enough && job->state == NR_JOB_RUNNING))
+		if (job->role == role && job->state != NR_JOB_ENDED && job->state != NR_JOB_RUNNING)
 			return false;
 	}
 	return true;
@@ -52,7 +53,7 @@ static bool is_role_over(const struct nr_supervision *s, size_t role, bool ready
 static bool may_start(const struct nr_supervision *s, const struct nr_job *job)
 {
 	for (size_t i = 0; i < job->after_count; i++)
-		if (!is_role_over(s, job->after[i], true))
+		if (!is_role_up(s, job->after[i]))
 			return false;
 	return true;
 }
@@ -95,7 +96,7 @@ static void lose(struct nr_supervision *s, const struct nr_job *job)
 /* The last look at placements, while there is still something to see. */
 static void look_once_more(struct nr_supervision *s)
 {
-	uint64_t now = nr_job_now_ns();
+	uint64_t now = nr_now_ns();
 
 	for (size_t i = 0; i < s->count; i++)
 		if (nr_job_is_alive(&s->jobs[i]) && !nr_job_check(&s->jobs[i], now, true) &&
@@ -120,7 +121,7 @@ static void stop_next(struct nr_supervision *s, uint64_t now)
 	const struct nr_job *first = NULL;
 
 	for (size_t i = s->count; i-- > 0;) {
-		struct nr_job *job = &s->jobs[s->start_order[i]];
+		struct nr_job *job = &s->jobs[i];
 
 		if (!nr_job_is_alive(job))
 			continue;
@@ -194,7 +195,7 @@ static void probe_job(struct nr_supervision *s, struct nr_job *job, uint64_t now
 static void start_what_can(struct nr_supervision *s, uint64_t now)
 {
 	for (size_t i = 0; i < s->count && !s->is_stopping; i++) {
-		struct nr_job *job = &s->jobs[s->start_order[i]];
+		struct nr_job *job = &s->jobs[i];
 
 		if (job->state == NR_JOB_WAITING && may_start(s, job))
 			start_job(s, job, now);
@@ -217,7 +218,7 @@ static struct nr_job *find_job(struct nr_supervision *s, pid_t pid)
 static bool got_ready(struct nr_job *job)
 {
 	return job->state != NR_JOB_STARTING || job->ready.kind == NR_READY_DELAY ||
-	       nr_probe_is_ready(&job->probe, nr_job_now_ns());
+	       nr_probe_is_ready(&job->probe, nr_now_ns());
 }
 
 static void end_job(struct nr_supervision *s, struct nr_job *job, int wait_status)
@@ -427,7 +428,7 @@ static int timeout_until(uint64_t deadline, uint64_t now)
 /* Waits for whatever comes first, and handles it. */
 static void turn(struct nr_supervision *s, struct pollfd *fds, struct nr_source **sources)
 {
-	uint64_t now = nr_job_now_ns();
+	uint64_t now = nr_now_ns();
 	size_t count = 1;
 	size_t source_end;
 
@@ -455,15 +456,15 @@ static void turn(struct nr_supervision *s, struct pollfd *fds, struct nr_source 
 
 static void run(struct nr_supervision *s, struct pollfd *fds, struct nr_source **sources)
 {
-	start_what_can(s, nr_job_now_ns());
-	check_due(s, nr_job_now_ns());
+	start_what_can(s, nr_now_ns());
+	check_due(s, nr_now_ns());
 	/* What was needed to begin is not needed while we wait. */
 	malloc_trim(0);
 	while (!all_ended(s)) {
 		uint64_t now;
 
 		turn(s, fds, sources);
-		now = nr_job_now_ns();
+		now = nr_now_ns();
 		if (s->is_stopping)
 			stop_next(s, now);
 		else

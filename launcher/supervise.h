@@ -15,9 +15,8 @@ struct nr_supervise_hook {
 };
 
 struct nr_supervision {
-	struct nr_job *jobs;
+	struct nr_job *jobs; /* in the order of starting */
 	size_t count;
-	const size_t *start_order; /* indexes of jobs */
 	struct nr_job_rules rules;
 	struct nr_supervise_hook hook;
 
@@ -40,8 +39,8 @@ struct nr_supervision {
 int nr_supervise_prepare(struct nr_supervision *supervision, struct np_error *err);
 
 /*
- * Runs all jobs to their end; every failure has been told. The caller has filled jobs, rules and
- * order, and releases the jobs.
+ * Runs all jobs to their end; every failure has been told. The caller has filled jobs and
+ * rules, and releases the jobs.
  */
 void nr_supervise(struct nr_supervision *supervision);
 

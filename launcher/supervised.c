@@ -4,40 +4,21 @@
 #include "tell.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
-enum { STOP_TIMEOUT_MS = 5000, EVERY_DEFAULT_S = 10, EVERY_MAX_S = 86400 };
+enum { STOP_TIMEOUT_MS = 5000 };
 
-int nr_supervised_every(const struct nr_args *args, uint64_t *ret_ns, struct np_error *err)
-{
-	const char *text = args->verify_every;
-	double seconds = EVERY_DEFAULT_S;
-	char *end;
+/* How often to look unless told. */
+#define EVERY_NS 10000000000u
 
-	if (text) {
-		seconds = strtod(text, &end);
-		if (end == text || *end != '\0' || !isfinite(seconds) || seconds < 0.1 ||
-		    seconds > EVERY_MAX_S)
-			return np_error_set(err, EINVAL,
-			                    "--verify-every: '%s' is not a number of seconds in "
-			                    "0.1..%d",
-			                    text, EVERY_MAX_S);
-	}
-	*ret_ns = (uint64_t)(seconds * 1e9);
-	return 0;
-}
-
-int nr_supervised_sched(const struct nr_args *args, const struct np_topology *topology,
-                        struct nr_plan *plan, struct nr_sched *ret, struct np_error *err)
+int nr_supervised_check_sched(const struct nr_args *args, const struct np_topology *topology,
+                              struct nr_plan *plan, struct np_error *err)
 {
 	int rc;
 
-	if (!args->sched)
+	if (!args->sched.set)
 		return 0;
-	rc = nr_sched_parse(args->sched, ret, err);
-	if (rc == 0)
-		rc = nr_sched_check(args->root, topology, ret, args->force, plan, err);
+	rc = nr_sched_check(args->root, topology, &args->sched, args->force, plan, err);
 	if (rc == -EPERM) {
 		struct np_error why = *err;
 
@@ -50,16 +31,12 @@ int nr_supervised_sched(const struct nr_args *args, const struct np_topology *to
 /* Jobs, with a verification each. */
 static int make_jobs(struct nr_supervision *s, size_t count)
 {
-	size_t *order = calloc(count, sizeof(*order));
-
 	s->jobs = calloc(count, sizeof(*s->jobs));
-	s->start_order = order;
-	if (!s->jobs || !order)
+	if (!s->jobs)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		struct nr_job *job = &s->jobs[i];
 
-		order[i] = i;
 		s->count = i + 1;
 		job->rules = &s->rules;
 		job->stop_signal = SIGTERM;
@@ -84,7 +61,8 @@ static void looked(void *data)
 	if (r->steer)
 		nr_steer_check(r->steer);
 	for (size_t i = 0; i < s->count; i++) {
-		events += s->jobs[i].verification->event_count;
+		events += s->jobs[i].verification->event_count +
+		          s->jobs[i].verification->events_dropped;
 		is_early = is_early || s->jobs[i].verification->check_count <= 3;
 	}
 	if (is_early || events != r->written_events)
@@ -101,7 +79,6 @@ int nr_supervised_begin(const struct nr_args *args, const struct np_topology *to
 
 	*ret = (struct nr_supervised){
 		.args = args,
-		.reservation = reservation,
 		.file.special_fd = -1,
 	};
 	s->signal_fd = -1;
@@ -110,14 +87,14 @@ int nr_supervised_begin(const struct nr_args *args, const struct np_topology *to
 		.explains = args->explain,
 		.repins = args->repin,
 		.strict = args->strict,
+		.verify_every_ns = args->verify_every_ns ? args->verify_every_ns : EVERY_NS,
+		.sched = args->sched,
 		.claim = reservation->has_claim ? &reservation->claim : NULL,
 		.topology = topology,
 	};
 	s->hook.looked = looked;
 	s->hook.data = ret;
-	rc = nr_supervised_every(args, &s->rules.verify_every_ns, err);
-	if (rc == 0)
-		rc = nr_verify_file_open(args->verify_file, &ret->file, err);
+	rc = nr_verify_file_open(args->verify_file, &ret->file, err);
 	if (rc == 0 && make_jobs(s, count) < 0)
 		rc = np_error_sys(err, ENOMEM, "jobs");
 	/* Without it deaths are not explained, and all else is well. */
@@ -150,9 +127,7 @@ void nr_supervised_end(struct nr_supervised *r)
 		free(s->jobs[i].verification);
 	}
 	free(s->jobs);
-	free((void *)s->start_order);
 	s->jobs = NULL;
-	s->start_order = NULL;
 	s->count = 0;
 	nr_vitals_free(r->vitals);
 	nr_verify_file_close(&r->file);

@@ -12,16 +12,12 @@
 
 struct nr_supervised {
 	const struct nr_args *args;
-	struct nr_reservation *reservation;
 	struct nr_steer *steer; /* NULL = none */
 	struct nr_vitals *vitals;
 	struct nr_supervision supervision;
 	struct nr_verify_file file;
-	size_t written_events; /* that the file has */
+	size_t written_events; /* of all that ever were, when the file was written */
 };
-
-/* --verify-every in nanoseconds. -EINVAL when it is none. */
-int nr_supervised_every(const struct nr_args *args, uint64_t *ret_ns, struct np_error *err);
 
 /*
  * Prepares a supervision of @count jobs, which the caller fills, as the options say. Nothing has
@@ -35,8 +31,8 @@ int nr_supervised_begin(const struct nr_args *args, const struct np_topology *to
 void nr_supervised_run(struct nr_supervised *r);
 void nr_supervised_end(struct nr_supervised *r);
 
-/* --sched and --force as a policy that suits the plan; zero when none was asked for. */
-int nr_supervised_sched(const struct nr_args *args, const struct np_topology *topology,
-                        struct nr_plan *plan, struct nr_sched *ret, struct np_error *err);
+/* Refuses a --sched that would hurt under this plan, unless --force is given. */
+int nr_supervised_check_sched(const struct nr_args *args, const struct np_topology *topology,
+                              struct nr_plan *plan, struct np_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "page_mover.h"
+#include "clock.h"
 
 #include "process.h"
 
@@ -64,14 +65,6 @@ uint64_t nr_move_next_chunk(uint64_t chunk_bytes, uint64_t took_ns)
 	if (next < NR_MOVE_CHUNK_MIN)
 		return NR_MOVE_CHUNK_MIN;
 	return next > NR_MOVE_CHUNK_MAX ? NR_MOVE_CHUNK_MAX : next;
-}
-
-uint64_t nr_mover_now_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 /* --- errors ----------------------------------------------------------------------------------- */
@@ -205,11 +198,11 @@ static size_t fill_call(struct nr_mover *mover, size_t *next)
 /* Moves what fill_call() has put together. Errors that are the pages' own are left in status. */
 static int do_call(struct nr_mover *mover, size_t count, struct np_error *err)
 {
-	uint64_t start_ns = nr_mover_now_ns();
+	uint64_t start_ns = nr_now_ns();
 	long rc = call_kernel(mover, count, mover->call_addresses, mover->call_nodes,
 	                      mover->call_status);
 	int code = rc < 0 ? errno : 0;
-	uint64_t took_ns = nr_mover_now_ns() - start_ns;
+	uint64_t took_ns = nr_now_ns() - start_ns;
 
 	mover->moves->calls++;
 	if (took_ns > mover->moves->longest_ns)

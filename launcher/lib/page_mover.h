@@ -83,6 +83,4 @@ int nr_mover_explain(const struct nr_mover *mover, int code, struct np_error *er
 /* -EPERM: a filter, or whose process it is and what moving it needs. */
 int nr_mover_refuse(const struct nr_mover *mover, struct np_error *err);
 
-uint64_t nr_mover_now_ns(void);
-
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "registry.h"
+#include "clock.h"
 
 #include "process.h"
 #include "record.h"
@@ -443,10 +444,7 @@ static int refuse_wait(const struct nr_registry *registry, struct np_error *err)
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return nr_now_ns() / 1000000;
 }
 
 int nr_registry_lock(struct nr_registry *registry, struct np_error *err)

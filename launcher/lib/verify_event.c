@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "clock.h"
 #include "verify_parts.h"
 
 #include <errno.h>
@@ -6,9 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-enum { SECOND_NS = 1000000000 };
 
 /* ---- words ---- */
 
@@ -45,14 +43,6 @@ const char *nr_cause_name(enum nr_cause cause)
 	};
 
 	return names[cause];
-}
-
-int64_t nr_verify_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
 }
 
 /* ---- events ---- */
@@ -98,8 +88,8 @@ static struct nr_event *add_event(struct nr_verification *v, enum nr_change chan
 	*event = (struct nr_event){
 		.change = change,
 		.item = item,
-		.time_ns = nr_verify_clock(CLOCK_REALTIME),
-		.after_ns = (uint64_t)nr_verify_clock(CLOCK_MONOTONIC) - v->begin_ns,
+		.time_ns = nr_time_ns(),
+		.after_ns = nr_now_ns() - v->begin_ns,
 	};
 	if (thread) {
 		event->thread = thread->thread;

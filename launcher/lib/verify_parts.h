@@ -9,7 +9,6 @@
 #include "tasks.h"
 
 #include <numarun/verify.h>
-#include <time.h>
 
 enum {
 	NR_VERIFY_MASK_WORDS = (NP_BITMAP_INDEX_MAX + 1) / 64,
@@ -37,8 +36,6 @@ struct nr_verify_state {
 
 	uint64_t mask[NR_VERIFY_MASK_WORDS];
 };
-
-int64_t nr_verify_clock(clockid_t clock);
 
 /* Append an event; one that finds no memory is counted as dropped. */
 void nr_event_add_cpus(struct nr_verification *v, enum nr_change change,

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "clock.h"
+
+#include <time.h>
+
+static int64_t read_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+uint64_t nr_now_ns(void)
+{
+	return (uint64_t)read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t nr_time_ns(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
