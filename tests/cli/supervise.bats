@@ -287,6 +287,7 @@ time.sleep(100)'
 	start "$NUMARUN" --verify-every 0.1 -C "$cpu" -- sh -c '
 		sleep 100 & echo $! >child.pid; wait'
 	eventually test -s child.pid
+	eventually grep -qx sleep "/proc/$(<child.pid)/comm"
 	taskset -cp "$other" "$(<child.pid)" >/dev/null
 	says "thread $(<child.pid) (sleep), CPUs: $other instead of $cpu: $own"
 }
