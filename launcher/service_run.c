@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "service_run.h"
 
+#include "../probe/base/nearest.h"
 #include "args_check.h"
-#include "lib/nearest.h"
 #include "request.h"
 #include "show.h"
 #include "supervised.h"
@@ -37,7 +37,7 @@ static int refuse_role(const struct service_run *run, const char *typed, struct 
 
 	for (size_t i = 0; i < run->roles.count; i++)
 		names[i] = run->roles.roles[i].name;
-	meant = nr_nearest_name(typed, names, run->roles.count);
+	meant = np_nearest_name(typed, names, run->roles.count);
 	if (*typed == '-')
 		return np_error_set(err, EINVAL, "'%s': options stand before the roles", typed);
 	return np_error_set(err, EINVAL, "%s: there is no role '%s' in it%s%s%s",

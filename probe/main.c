@@ -20,43 +20,12 @@ static const struct command {
 	{ "rank", "numaprobe rank", np_cmd_rank },
 };
 
-struct main_args {
-	struct np_common common;
-	int command; /* its place in argv; 0 = none */
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct main_args *args = state->input;
-
-	(void)arg;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &args->common;
-		return 0;
-	case ARGP_KEY_ARG:
-		/* The command; what follows it is the command's to parse. */
-		args->command = state->next - 1;
-		return EBUSY;
-	case ARGP_KEY_ERROR:
-		if (!args->command)
-			np_cli_bad_option(state, &args->common.err);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.parser = parse,
-	.args_doc = "[COMMAND]",
-	.doc = "Shows where a host's network cards sit and which cores are best for each.\v"
-	       "Commands (numaprobe COMMAND --help tells the options of each):\n"
-	       "  report       CPUs, nodes, distances and network cards (the default)\n"
-	       "  rank DEVICE  the CPUs in tiers, nearest to the device first\n\n"
-	       "Exit status: 0 done, 1 not found or failed, 2 wrong usage.",
-	.children = (const struct argp_child[]){ { &np_common_argp, 0, NULL, 0 }, { 0 } },
-};
+static const char doc[] =
+	"Shows where a host's network cards sit and which cores are best for each.\v"
+	"Commands (numaprobe COMMAND --help tells the options of each):\n"
+	"  report       CPUs, nodes, distances and network cards (the default)\n"
+	"  rank DEVICE  the CPUs in tiers, nearest to the device first\n\n"
+	"Exit status: 0 done, 1 not found or failed, 2 wrong usage.";
 
 static int run_command(struct np_common *common, int argc, char **argv)
 {
@@ -76,19 +45,16 @@ static int run_command(struct np_common *common, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	char *default_command[] = { "report", NULL };
-	struct main_args args = { 0 };
-	int rc;
+	struct np_common common = { 0 };
+	int command;
 
 	argp_err_exit_status = NP_EXIT_NO;
 	/* hwloc's own banners about damaged exports; we say what is wrong in our line. */
 	setenv("HWLOC_HIDE_ERRORS", "2", 0);
-	rc = np_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &args, &args.common.err);
-
-	if (args.command) {
-		args.common.err = (struct np_error){ 0 };
-		return run_command(&args.common, argc - args.command, argv + args.command);
-	}
-	if (rc < 0)
-		return np_cmd_fail(&args.common.err, NP_EXIT_USAGE);
-	return run_command(&args.common, 1, default_command);
+	command = np_cli_find_command(&np_common_argp, doc, argc, argv, &common, &common.err);
+	if (command < 0)
+		return np_cmd_fail(&common.err, NP_EXIT_USAGE);
+	if (command > 0)
+		return run_command(&common, argc - command, argv + command);
+	return run_command(&common, 1, default_command);
 }

@@ -4,17 +4,16 @@
  * line for the last value's rest, and tells its handler no line numbers. So the lines are given to
  * it by a reader of ours, which looks at each one first.
  */
-#include "nearest.h"
+#include "../../probe/base/file.h"
+#include "../../probe/base/nearest.h"
 #include "role_draft.h"
 #include "words.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ini.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define BLANKS " \t\r\v\f" /* what libinih strips, but for the line's end */
 #define COMMENT_SIGNS ";#"
@@ -318,7 +317,7 @@ static void begin_value(struct parser *parser, struct nr_role_draft *draft, cons
 	char quoted[QUOTE_SIZE];
 
 	if (key == NR_KEYS) {
-		nearest = nr_nearest_name(name, nr_role_key_names, NR_KEYS);
+		nearest = np_nearest_name(name, nr_role_key_names, NR_KEYS);
 		np_error_quote(name, quoted, sizeof(quoted));
 		if (nearest)
 			refuse(parser, "no key '%s': did you mean '%s'?", quoted, nearest);
@@ -478,41 +477,15 @@ int nr_roles_parse(const char *text, size_t size, const char *name, struct nr_ro
 	return 0;
 }
 
-/* Up to @size bytes; fewer at the file's end only. */
-static ssize_t read_all(int fd, char *buf, size_t size)
-{
-	size_t used = 0;
-
-	while (used < size) {
-		ssize_t got = read(fd, buf + used, size - used);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		used += (size_t)got;
-	}
-	return (ssize_t)used;
-}
-
 int nr_roles_load(const char *path, struct nr_roles *ret, struct np_error *err)
 {
-	/* One byte more, to see that there is more. */
-	size_t size = NR_ROLE_FILE_BYTES_MAX + 1;
 	char *text;
-	ssize_t got;
+	ssize_t size = np_file_read("role file", path, NR_ROLE_FILE_BYTES_MAX, &text, err);
 	int rc;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return np_error_sys(err, errno, "role file %s", path);
-	text = malloc(size);
-	got = text ? read_all(fd, text, size) : -ENOMEM;
-	close(fd);
-	rc = got < 0 ? np_error_sys(err, (int)-got, "role file %s", path)
-	             : nr_roles_parse(text, (size_t)got, path, ret, err);
+	if (size < 0)
+		return (int)size;
+	rc = nr_roles_parse(text, (size_t)size, path, ret, err);
 	free(text);
 	return rc;
 }

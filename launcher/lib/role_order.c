@@ -2,7 +2,7 @@
 /*
  * How the roles of a file hang together: who names whom, and who starts when.
  */
-#include "nearest.h"
+#include "../../probe/base/nearest.h"
 #include "role_draft.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static int refuse_unknown(const struct nr_roles *roles, const char *name, struct
 
 	for (size_t i = 0; i < roles->count; i++)
 		names[i] = roles->roles[i].name;
-	nearest = nr_nearest_name(name, names, roles->count);
+	nearest = np_nearest_name(name, names, roles->count);
 	if (nearest)
 		return np_error_set(err, EINVAL, "there is no role '%s': did you mean '%s'?", name,
 		                    nearest);

@@ -178,3 +178,52 @@ int np_cli_number(const char *option, const char *text, unsigned min, unsigned m
 	*ret = (unsigned)value;
 	return 0;
 }
+
+/* ---- commands ---- */
+
+struct search {
+	void *input;
+	struct np_error *err;
+	int command; /* its place in argv; 0 = none */
+};
+
+static error_t search(int key, char *arg, struct argp_state *state)
+{
+	struct search *search = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = search->input;
+		return 0;
+	case ARGP_KEY_ARG:
+		/* The command; what follows it is the command's to parse. */
+		search->command = state->next - 1;
+		return EBUSY;
+	case ARGP_KEY_ERROR:
+		if (!search->command)
+			np_cli_bad_option(state, search->err);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int np_cli_find_command(const struct argp *common, const char *doc, int argc, char **argv,
+                        void *input, struct np_error *err)
+{
+	const struct argp_child children[] = { { common, 0, NULL, 0 }, { 0 } };
+	const struct argp argp = {
+		.parser = search,
+		.args_doc = "[COMMAND]",
+		.doc = doc,
+		.children = children,
+	};
+	struct search found = { .input = input, .err = err };
+	int rc = np_cli_parse(&argp, argc, argv, ARGP_IN_ORDER, &found, err);
+
+	if (!found.command)
+		return rc;
+	*err = (struct np_error){ 0 };
+	return found.command;
+}

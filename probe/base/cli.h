@@ -25,6 +25,16 @@ enum np_exit {
 int np_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input,
                  struct np_error *err);
 
+/*
+ * For a program of several commands: takes the options before the command by @common, whose input
+ * is @input. @doc is the program's, as in struct argp. Returns the command's place in @argv, whose
+ * rest is the command's own; 0 = there is none.
+ *
+ *   -EINVAL  a wrong option before it
+ */
+int np_cli_find_command(const struct argp *common, const char *doc, int argc, char **argv,
+                        void *input, struct np_error *err);
+
 /* Names the option that getopt refused, unless err already holds the reason. */
 void np_cli_bad_option(const struct argp_state *state, struct np_error *err);
 

@@ -133,19 +133,34 @@ static int read_all(const struct np_sysroot *root, const char *path, int fd, cha
 	return fail(root, path, ENOMEM, err);
 }
 
-/* The bytes of a file with a NUL behind them; its length. */
-static int read_file(const struct np_sysroot *root, const char *path, char **ret,
-                     struct np_error *err)
+int np_sysroot_open_file(const struct np_sysroot *root, const char *path, int *ret_fd,
+                         struct np_error *err)
 {
-	char *buf = NULL;
 	int fd = open_in(root, path, O_RDONLY);
 	int rc;
 
 	if (fd < 0)
 		return fail(root, path, errno, err);
 	rc = check_plain(root, path, fd, err);
-	if (rc == 0)
-		rc = read_all(root, path, fd, &buf, err);
+	if (rc < 0) {
+		close(fd);
+		return rc;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/* The bytes of a file with a NUL behind them; its length. */
+static int read_file(const struct np_sysroot *root, const char *path, char **ret,
+                     struct np_error *err)
+{
+	char *buf = NULL;
+	int fd;
+	int rc = np_sysroot_open_file(root, path, &fd, err);
+
+	if (rc < 0)
+		return rc;
+	rc = read_all(root, path, fd, &buf, err);
 	close(fd);
 	if (rc < 0)
 		return rc;
@@ -183,6 +198,45 @@ int np_sysroot_read(const struct np_sysroot *root, const char *path, char **ret,
 		buf[--len] = '\0';
 	*ret = buf;
 	return len;
+}
+
+/* Up to @size bytes of @fd; fewer at the file's end only. */
+static int read_some(const struct np_sysroot *root, const char *path, int fd, char *buf,
+                     size_t size, struct np_error *err)
+{
+	size_t len = 0;
+
+	while (len < size) {
+		ssize_t n = read(fd, buf + len, size - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail(root, path, errno, err);
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	return (int)len;
+}
+
+int np_sysroot_read_head(const struct np_sysroot *root, const char *path, char *buf, size_t size,
+                         struct np_error *err)
+{
+	int fd = open_in(root, path, O_RDONLY);
+	int len;
+	int rc;
+
+	if (fd < 0)
+		return fail(root, path, errno, err);
+	rc = check_plain(root, path, fd, err);
+	len = rc < 0 ? rc : read_some(root, path, fd, buf, size - 1, err);
+	close(fd);
+	if (len < 0)
+		return len;
+	buf[len] = '\0';
+	rc = refuse_nul(root, path, buf, len, err);
+	return rc < 0 ? rc : len;
 }
 
 /* Turns the absence of a file into 0; any other failure is handed on with its reason. */

@@ -49,6 +49,26 @@ int np_sysroot_read(const struct np_sysroot *root, const char *path, char **ret,
 int np_sysroot_read_optional(const struct np_sysroot *root, const char *path, char **ret,
                              struct np_error *err);
 
+/*
+ * Reads at most @size - 1 bytes of a file's beginning into @buf, which a NUL ends; for files that
+ * may be longer than they need be read (proc/cpuinfo: 2 KiB for each CPU). Returns their number.
+ *
+ *   -ENOENT, -EACCES …  of open(2) and read(2)
+ *   -EINVAL             it holds NUL bytes there, or is no plain file
+ */
+int np_sysroot_read_head(const struct np_sysroot *root, const char *path, char *buf, size_t size,
+                         struct np_error *err);
+
+/*
+ * Opens a file for reading, for what is read many times (pread(2) from its beginning gives the
+ * kernel's present text); the caller closes *ret_fd.
+ *
+ *   -ENOENT, -EACCES ...  of open(2)
+ *   -EINVAL, -EISDIR      under a root other than "/": it is no plain file
+ */
+int np_sysroot_open_file(const struct np_sysroot *root, const char *path, int *ret_fd,
+                         struct np_error *err);
+
 /* One number in min..max, or -EINVAL with the text that was found; *ret is untouched on failure. */
 int np_sysroot_read_long(const struct np_sysroot *root, const char *path, long min, long max,
                          long *ret, struct np_error *err);

@@ -247,6 +247,32 @@ static void read_long_takes_a_number_in_range_and_quotes_all_else(void **state)
 	}
 }
 
+static void the_head_of_a_file_is_read_and_no_more(void **state)
+{
+	struct host *host = *state;
+	struct np_error err = { 0 };
+	char head[5] = "";
+
+	host_write(host, "long", "0123456789");
+	assert_number(np_sysroot_read_head(&host->root, "long", head, sizeof(head), &err), 4);
+	assert_text(head, "0123");
+	host_write(host, "short", "0\n");
+	assert_number(np_sysroot_read_head(&host->root, "short", head, sizeof(head), &err), 2);
+	assert_text(head, "0\n");
+	host_write(host, "empty", "");
+	assert_number(np_sysroot_read_head(&host->root, "empty", head, sizeof(head), &err), 0);
+	assert_text(head, "");
+
+	assert_fails(np_sysroot_read_head(&host->root, "absent", head, sizeof(head), &err), -ENOENT,
+	             &err, "absent: No such file");
+	host_write_bytes(host, "nul", "a\0b", 3);
+	assert_fails(np_sysroot_read_head(&host->root, "nul", head, sizeof(head), &err), -EINVAL,
+	             &err, "'a' and then a NUL byte");
+	host_fifo(host, "fifo");
+	assert_fails(np_sysroot_read_head(&host->root, "fifo", head, sizeof(head), &err), -EINVAL,
+	             &err, "not a plain file");
+}
+
 static void read_long_quotes_what_it_found(void **state)
 {
 	struct host *host = *state;
@@ -375,6 +401,7 @@ int main(void)
 		host_test(a_link_to_itself_is_an_error),
 		host_test(presence_is_told_of_every_type),
 		host_test(read_long_takes_a_number_in_range_and_quotes_all_else),
+		host_test(the_head_of_a_file_is_read_and_no_more),
 		host_test(read_long_quotes_what_it_found),
 		host_test(lists_may_end_in_nul_bytes_but_not_hold_any),
 		host_test(a_bad_list_names_the_file_and_adds_nothing),

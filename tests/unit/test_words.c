@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "check.h"
 
-#include "../../launcher/lib/nearest.h"
 #include "../../launcher/lib/words.h"
+#include "../../probe/base/nearest.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -140,9 +140,9 @@ static void the_nearest_name_is_found_where_it_can_be_meant(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(typed) / sizeof(typed[0]); i++) {
 		check_case("'%s'", typed[i].typed);
-		assert_text(nr_nearest_name(typed[i].typed, names, 5), typed[i].nearest);
+		assert_text(np_nearest_name(typed[i].typed, names, 5), typed[i].nearest);
 	}
-	assert_null(nr_nearest_name("near", NULL, 0));
+	assert_null(np_nearest_name("near", NULL, 0));
 }
 
 int main(void)

@@ -32,7 +32,7 @@ static unsigned edit_distance(const char *a, const char *b)
 	return row[length];
 }
 
-const char *nr_nearest_name(const char *typed, const char *const names[], size_t count)
+const char *np_nearest_name(const char *typed, const char *const names[], size_t count)
 {
 	size_t length = strlen(typed);
 	/* A third of the letters, rounded up, but not all: more than that is another word. */

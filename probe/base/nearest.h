@@ -2,8 +2,8 @@
 /*
  * The name that somebody may have meant. Pure.
  */
-#ifndef NR_NEAREST_H
-#define NR_NEAREST_H
+#ifndef NP_NEAREST_H
+#define NP_NEAREST_H
 
 #include <stddef.h>
 
@@ -11,6 +11,6 @@
  * The one of @names that takes the fewest letters changed, added or taken away to be @typed, the
  * first among equals; NULL where all are too far from it to be meant, or it is over-long.
  */
-const char *nr_nearest_name(const char *typed, const char *const names[], size_t count);
+const char *np_nearest_name(const char *typed, const char *const names[], size_t count);
 
 #endif
