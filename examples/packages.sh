@@ -3,12 +3,12 @@
 
 # What a build needs.
 build_packages=(gcc libc6-dev cmake make pkg-config libhwloc-dev libinih-dev libjansson-dev
-	libsmartcols-dev)
+	libmicrohttpd-dev libpfm4-dev libsmartcols-dev)
 
 # What the tests need besides: peers, emulator, kernel, checkers.
 test_packages=(g++ libcmocka-dev bats numactl hwloc memcached jq python3 python3-jsonschema bsdextrautils
 	clang clang-format clang-tidy libclang-rt-dev llvm shellcheck codespell mandoc man-db groff
-	qemu-system-x86 busybox-static cpio xz-utils bzip2 util-linux iproute2 binutils file procps
+	qemu-system-x86 gcc-12 libelf1 gnuplot-nox prometheus linux-perf busybox-static cpio xz-utils bzip2 util-linux iproute2 binutils file procps
 	git)
 
 # install_packages NAME...: installs those that are missing, as root or through sudo.

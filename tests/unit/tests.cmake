@@ -25,3 +25,15 @@ np_test(topologies np_test_host numarun_objects)
 
 np_test(export np_test_host numarun_objects)
 target_sources(test_export PRIVATE ${PROJECT_SOURCE_DIR}/launcher/export.c)
+
+# numacount: unit/counters/test_NAME.c becomes ctest "unit.counters.NAME".
+foreach(name cpu libpfm4 tables)
+	add_executable(test_counters_${name} unit/counters/test_${name}.c)
+	target_include_directories(test_counters_${name} PRIVATE unit)
+	target_compile_definitions(test_counters_${name} PRIVATE
+		NUMAKIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+	target_link_libraries(test_counters_${name} PRIVATE np_build np_test_host numacount_objects
+		PkgConfig::CMOCKA)
+	add_test(NAME unit.counters.${name} COMMAND test_counters_${name})
+	np_set_up_test(unit.counters.${name} unit 60)
+endforeach()
