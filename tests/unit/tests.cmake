@@ -27,7 +27,7 @@ np_test(export np_test_host numarun_objects)
 target_sources(test_export PRIVATE ${PROJECT_SOURCE_DIR}/launcher/export.c)
 
 # numacount: unit/counters/test_NAME.c becomes ctest "unit.counters.NAME".
-foreach(name cpu libpfm4 tables)
+foreach(name counters cpu encode format libpfm4 pmu tables)
 	add_executable(test_counters_${name} unit/counters/test_${name}.c)
 	target_include_directories(test_counters_${name} PRIVATE unit)
 	target_compile_definitions(test_counters_${name} PRIVATE
