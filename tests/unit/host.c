@@ -148,6 +148,20 @@ void host_write(const struct host *host, const char *path, const char *text)
 	host_write_bytes(host, path, text, strlen(text));
 }
 
+void host_rewrite(const struct host *host, const char *path, const char *text)
+{
+	char full[PATH_MAX];
+	int fd;
+
+	join(host, path, full);
+	fd = open(full, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd < 0)
+		give_up("open", full);
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		give_up("write", full);
+	close(fd);
+}
+
 void host_write_cpu(const struct host *host, unsigned cpu, const char *file, const char *text)
 {
 	char path[PATH_MAX];

@@ -58,7 +58,10 @@ void host_write_bytes(const struct host *host, const char *path, const void *byt
 void host_write_cpu(const struct host *host, unsigned cpu, const char *file, const char *text);
 void host_write_node(const struct host *host, unsigned node, const char *file, const char *text);
 
-/* The same for a symbolic link, a pipe and an empty folder. */
+/* Changes a file's text in place, as the kernel does: who has it open reads the new one. */
+void host_rewrite(const struct host *host, const char *path, const char *text);
+
+/* The same as host_write() for a symbolic link, a pipe and an empty folder. */
 void host_link(const struct host *host, const char *path, const char *target);
 void host_fifo(const struct host *host, const char *path);
 void host_mkdir(const struct host *host, const char *path);
