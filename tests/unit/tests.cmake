@@ -27,8 +27,8 @@ np_test(export np_test_host numarun_objects)
 target_sources(test_export PRIVATE ${PROJECT_SOURCE_DIR}/launcher/export.c)
 
 # numacount: unit/counters/test_NAME.c becomes ctest "unit.counters.NAME".
-foreach(name accumulate counters cpu encode format libpfm4 numastat perf pmu refusal resctrl session
-		sources tables)
+foreach(name accumulate counters cpu encode format libpfm4 numastat peaks perf pmu refusal resctrl
+		session sources tables tally)
 	add_executable(test_counters_${name} unit/counters/test_${name}.c)
 	target_include_directories(test_counters_${name} PRIVATE unit)
 	target_compile_definitions(test_counters_${name} PRIVATE
