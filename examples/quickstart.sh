@@ -39,8 +39,9 @@ if ! build >build/quickstart.log 2>&1; then
 	echo "quickstart.sh: the build failed; the whole log is in build/quickstart.log" >&2
 	exit 1
 fi
-PATH=$PWD/build/release/probe:$PWD/build/release/launcher:$PWD/build/release/examples:$PATH
-echo "built: build/release/probe/numaprobe, build/release/launcher/numarun"
+built=$PWD/build/release
+PATH=$built/probe:$built/launcher:$built/counters:$built/examples:$PATH
+echo "built: build/release/probe/numaprobe, build/release/launcher/numarun, build/release/counters/numacount"
 
 say "2. What this host looks like"
 run numaprobe report
@@ -56,3 +57,6 @@ else
 	echo "this host shows no network card on hardware; by node instead:"
 	run numarun -N 0 --explain -- where
 fi
+
+say "5. What this host can count, and why not more"
+run numacount explain || true # 1 says that memory controllers and links cannot be counted here

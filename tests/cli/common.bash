@@ -9,9 +9,10 @@ bats_require_minimum_version 1.5.0
 : "${NUMAKIT_SOURCE:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
 : "${NUMAPROBE:=$NUMAKIT_SOURCE/build/dev/probe/numaprobe}"
 : "${NUMARUN:=$NUMAKIT_SOURCE/build/dev/launcher/numarun}"
+: "${NUMACOUNT:=$NUMAKIT_SOURCE/build/dev/counters/numacount}"
 : "${WHERE:=$NUMAKIT_SOURCE/build/dev/examples/where}"
 : "${NUMAKIT_TOPOLOGIES:=}"
-export NUMAKIT_SOURCE NUMAPROBE NUMARUN WHERE NUMAKIT_TOPOLOGIES
+export NUMAKIT_SOURCE NUMAPROBE NUMARUN NUMACOUNT WHERE NUMAKIT_TOPOLOGIES
 export LC_ALL=C
 
 # Debian's, which starts faster than the wrappers that may come first in PATH.

@@ -10,6 +10,12 @@ PROBE_MAN=$BATS_TEST_DIRNAME/../../probe/numaprobe.1
 PROBE_COMPLETION=$BATS_TEST_DIRNAME/../../probe/numaprobe.bash-completion
 RUN_MAN=$BATS_TEST_DIRNAME/../../launcher/numarun.1
 RUN_COMPLETION=$BATS_TEST_DIRNAME/../../launcher/numarun.bash-completion
+COUNT_MAN=$BATS_TEST_DIRNAME/../../counters/numacount.1
+COUNT_COMPLETION=$BATS_TEST_DIRNAME/../../counters/numacount.bash-completion
+
+# Each program, and each of its commands.
+COMMANDS=("NUMAPROBE" "NUMAPROBE report" "NUMAPROBE rank" "NUMARUN" "NUMACOUNT" "NUMACOUNT explain"
+	"NUMACOUNT list" "NUMACOUNT stat" "NUMACOUNT record" "NUMACOUNT serve" "NUMACOUNT matrix")
 
 # help_options COMMAND...: the options that its --help lists, short and long.
 help_options() {
@@ -87,16 +93,54 @@ same() { # WHAT A WHAT B
 	same "numarun --help" "$options" completion "$(completions "$RUN_COMPLETION" numarun -)"
 }
 
+# Of each command: the headings of its options in the man page.
+declare -gA COUNT_HEADINGS=(
+	[explain]="Of every command\$"
+	[list]="Of (every command|list)\$"
+	[stat]="Of (every command|stat, record, serve and matrix|stat)\$"
+	[record]="Of (every command|stat, record, serve and matrix|record)\$"
+	[serve]="Of (every command|stat, record, serve and matrix|serve)\$"
+	[matrix]="Of (every command|stat, record, serve and matrix)\$"
+)
+
+@test "help, man page and completion of numacount and its commands name the same options" {
+	local options command
+
+	options=$(help_options "$NUMACOUNT")
+	[[ -n $options && ${#COUNT_HEADINGS[@]} -eq 6 ]]
+	same "numacount --help" "$options" "numacount.1" "$(man_options "$COUNT_MAN" "every command$")"
+	same "numacount --help" "$options" completion "$(completions "$COUNT_COMPLETION" numacount -)"
+	for command in "${!COUNT_HEADINGS[@]}"; do
+		options=$(help_options "$NUMACOUNT" "$command")
+		same "$command --help" "$options" "numacount.1" \
+			"$(man_options "$COUNT_MAN" "${COUNT_HEADINGS[$command]}")"
+		same "$command --help" "$options" completion \
+			"$(completions "$COUNT_COMPLETION" numacount "$command" -)"
+	done
+}
+
+@test "help, man page and completion of numacount name the same commands" {
+	local commands
+
+	commands=$("$NUMACOUNT" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | sort)
+	same headings "$(printf '%s\n' "${!COUNT_HEADINGS[@]}" | sort)" "numacount --help" "$commands"
+	same "numacount --help" "$commands" "numacount.1" \
+		"$(awk '/^\.Sh/ { inside = /COMMANDS/ } inside && sub(/^\.It Cm /, "")' "$COUNT_MAN" | sort)"
+	same "numacount --help" "$commands" completion "$(completions "$COUNT_COMPLETION" numacount '')"
+	refuses 2 "'bogus' is no command; there are: explain, list, stat, record, serve, matrix" "$NUMACOUNT" bogus
+}
+
 @test "help is on standard output, fits 80 columns and ends with status 0" {
 	local words
 	local -a command
 
 	# The programs may stand in a folder with spaces in its name.
-	for words in "NUMAPROBE" "NUMAPROBE report" "NUMAPROBE rank" "NUMARUN"; do
+	for words in "${COMMANDS[@]}"; do
 		read -ra command <<<"$words"
 		command[0]=${!command[0]}
 		run --separate-stderr "${command[@]}" --help
 		[[ $status -eq 0 && -n $output && -z $stderr ]] || fail "$(told)"
+		! grep -nE ' $' <<<"$output" >&2 || fail "$words --help: lines above end in spaces"
 		! grep -nE '^.{81}' <<<"$output" >&2 || fail "$words --help: lines above are too long"
 	done
 }
@@ -105,7 +149,7 @@ same() { # WHAT A WHAT B
 	local words
 	local -a command
 
-	for words in "NUMAPROBE" "NUMAPROBE report" "NUMAPROBE rank" "NUMARUN"; do
+	for words in "${COMMANDS[@]}"; do
 		read -ra command <<<"$words"
 		command[0]=${!command[0]}
 		gives "$("${command[@]}" --help)" "${command[@]}" '-?'
@@ -123,14 +167,24 @@ same() { # WHAT A WHAT B
 	gives "numaprobe $version" "$NUMAPROBE" --version
 	gives "numaprobe $version" "$NUMAPROBE" rank --version
 	gives "numarun $version" "$NUMARUN" --version
+	gives "numacount $version" "$NUMACOUNT" --version
+	gives "numacount $version" "$NUMACOUNT" stat --version
 }
 
 @test "an unknown option is one line on standard error, and status 2 or 125" {
+	local command
+
 	refuses 2 "unknown option '--bogus'" "$NUMAPROBE" --bogus
 	refuses 2 "unknown option '--bogus'" "$NUMAPROBE" report --bogus
 	refuses 2 "unknown option '--bogus'" "$NUMAPROBE" rank --bogus
 	refuses 2 "unknown option '-Z'" "$NUMAPROBE" -Z
 	refuses 2 "unknown option '-Z'" "$NUMAPROBE" rank -Z eth0
+	refuses 2 "unknown option '--bogus'" "$NUMACOUNT" --bogus
+	refuses 2 "unknown option '-Z'" "$NUMACOUNT" -Z stat
+	for command in "${!COUNT_HEADINGS[@]}"; do
+		refuses 2 "unknown option '--bogus'" "$NUMACOUNT" "$command" --bogus
+		refuses 2 "unknown option '-Z'" "$NUMACOUNT" "$command" -Z
+	done
 	refuses 125 "unknown option '--bogus'" "$NUMARUN" --bogus -- true
 	refuses 125 "unknown option '-Z'" "$NUMARUN" -aZ true
 }
@@ -138,18 +192,25 @@ same() { # WHAT A WHAT B
 @test "an option without its value is refused and its value is named" {
 	refuses 2 "--root DIR" "$NUMAPROBE" --root
 	refuses 2 "--tier N" "$NUMAPROBE" rank eth0 --tier
+	refuses 2 "--family NAME" "$NUMACOUNT" --family
+	refuses 2 "-I MS" "$NUMACOUNT" stat -I
+	refuses 2 "--peak GB/S" "$NUMACOUNT" matrix --peak
+	refuses 2 "-o FILE" "$NUMACOUNT" record -o
+	refuses 2 "--listen ADDRESS" "$NUMACOUNT" serve --listen
 	refuses 125 "-C CPUS" "$NUMARUN" -C
 	refuses 125 "--near DEV" "$NUMARUN" --near
 }
 
 @test "a value for an option that takes none is refused" {
 	refuses 2 "takes no value" "$NUMAPROBE" --json=3
+	refuses 2 "takes no value" "$NUMACOUNT" stat --home=3
 	refuses 125 "takes no value" "$NUMARUN" --far=3 -- true
 }
 
 @test "an option cut short is taken as long as it is unambiguous" {
 	gives "$("$NUMAPROBE" --version)" "$NUMAPROBE" --vers
 	refuses 125 "ambiguous: --preferred, --preferred-many" "$NUMARUN" --pref 0 -- true
+	refuses 2 "ambiguous: --listen, --list-metrics" "$NUMACOUNT" serve --lis 1
 }
 
 @test "numbers out of range are refused with the range" {
@@ -193,8 +254,45 @@ same() { # WHAT A WHAT B
 	[[ $offered == "offset 5" ]] || fail "$offered"
 }
 
+@test "completion of numacount offers commands, sources, and files where they belong" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir host
+	touch host.ini
+
+	same wanted $'core\nnumastat\nresctrl\nuncore' offered "$(completions "$COUNT_COMPLETION" numacount stat --source '')"
+	same wanted uncore offered "$(completions "$COUNT_COMPLETION" numacount stat --source = un)"
+	same wanted host offered "$(completions "$COUNT_COMPLETION" numacount --root = ho)"
+	same wanted host offered "$(completions "$COUNT_COMPLETION" numacount record --charts ho)"
+	same wanted $'host\nhost.ini' offered "$(completions "$COUNT_COMPLETION" numacount list --events ho)"
+	same wanted $'host\nhost.ini' offered "$(completions "$COUNT_COMPLETION" numacount stat --json --measured = ho)"
+	same wanted "" offered "$(completions "$COUNT_COMPLETION" numacount stat -I '')"
+	same wanted --list-metrics offered "$(completions "$COUNT_COMPLETION" numacount --json serve --list-)"
+	"$NUMACOUNT" list --families --json >families.json
+	output=$(<families.json)
+	same families "$(json '"\n".join(sorted(f["name"] for f in d["families"]))')" \
+		offered "$(PATH=$(dirname "$NUMACOUNT"):$PATH completions "$COUNT_COMPLETION" numacount list --family '')"
+}
+
+@test "completion behind a program of numacount is the program's" {
+	local offered command
+
+	for command in stat record matrix; do
+		offered=$(completions "$COUNT_COMPLETION" numacount "$command" --source uncore -- tru)
+		grep -qx true <<<"$offered" || fail "$command: $offered"
+		offered=$(completions "$COUNT_COMPLETION" numacount "$command" tru)
+		grep -qx true <<<"$offered" || fail "$command: $offered"
+	done
+	# bash-completion's function is handed the place of the program.
+	offered=$(bash -c '
+		source "$1"
+		_command_offset() { echo "offset $1"; }
+		COMP_WORDS=(numacount --family = icx stat -I 100 git commit --am) COMP_CWORD=9
+		_numacount' completions "$COUNT_COMPLETION")
+	[[ $offered == "offset 7" ]] || fail "$offered"
+}
+
 @test "the completions pass shellcheck" {
 	command -v shellcheck >/dev/null || skip "shellcheck is not installed"
 
-	shellcheck "$PROBE_COMPLETION" "$RUN_COMPLETION" >&2
+	shellcheck "$PROBE_COMPLETION" "$RUN_COMPLETION" "$COUNT_COMPLETION" >&2
 }

@@ -4,7 +4,12 @@
 # The JSON contract: every document that the programs print about every host at hand is one that its
 # schema in docs/schema allows.
 
+# shellcheck disable=SC2016,SC2153
+
 load common
+load counting
+
+COUNTERS=$NUMAKIT_SOURCE/tests/fixtures/counters
 
 setup() {
 	documents=$BATS_TEST_TMPDIR
@@ -16,6 +21,12 @@ keep() {
 	count=$((count + 1))
 	"$@" >"$documents/$count.json" 2>/dev/null || true
 	[[ -s $documents/$count.json ]] || rm "$documents/$count.json"
+}
+
+# wants_document COMMAND...: the same of one that must print a document, whatever its exit status.
+wants_document() {
+	keep "$@"
+	[[ -e $documents/$count.json ]] || fail "$*: no document"
 }
 
 # The names of the devices in the report that was kept last.
@@ -163,6 +174,81 @@ validate_all() {
 	host_with_bond "$BATS_TEST_TMPDIR/host"
 	document_all --root "$BATS_TEST_TMPDIR/host"
 	validate_all
+}
+
+# document_counters OPTION...: what there is to print about the counters of one host.
+document_counters() {
+	wants_document "$NUMACOUNT" explain "$@" --json
+	wants_document "$NUMACOUNT" list "$@" --json
+	keep "$NUMACOUNT" list "$@" --counters --json
+}
+
+@test "documents about the counters of captured hosts" {
+	local host
+
+	for host in "$COUNTERS"/*/sys "$HOSTS"/*/sys; do
+		document_counters --root "${host%/sys}"
+	done
+	# As another family, whose PMUs are not there.
+	for host in "$COUNTERS"/{icx-2s,unknown-cpu}; do
+		document_counters --root "$host" --family zen4
+		document_counters --root "$host" --family spr
+	done
+	wants_document "$NUMACOUNT" list --families --json
+	validate_all
+}
+
+@test "documents about this host's counters" {
+	local source
+
+	document_counters
+	keep "$NUMACOUNT" stat --json --duration 0.05
+	keep "$NUMACOUNT" stat --json --home -- true
+	keep "$NUMACOUNT" stat --json --allow-fallback -- true
+	for source in uncore resctrl core numastat; do
+		keep "$NUMACOUNT" stat --json --source "$source" -- true
+	done
+	keep "$NUMACOUNT" matrix --json -- true
+	validate_all
+}
+
+@test "documents about what was counted here" {
+	cd "$documents"
+	write_links
+	needs_counting
+	wants_document "$NUMACOUNT" stat --json --events software.ini --family software -I 10 -- sleep 0.1
+	wants_document "$NUMACOUNT" stat --json --events links.ini --family links --peak 4 --duration 0.05
+	wants_document "$NUMACOUNT" stat --json --events links.ini --family links -- sh -c 'kill -KILL $$'
+	wants_document "$NUMACOUNT" stat --json --events links.ini --family links -- sh -c : $'\xff'
+	wants_document "$NUMACOUNT" matrix --json --events links.ini --family links -- true
+	wants_document "$NUMACOUNT" explain --json --events links.ini --family links
+	wants_document "$NUMACOUNT" list --json --events links.ini --family links
+	validate_all
+}
+
+@test "rows of what was counted here" {
+	local python
+
+	cd "$documents"
+	write_links
+	needs_counting
+	"$NUMACOUNT" record --events software.ini --family software -I 10 --duration 0.05 -o one.jsonl 2>&1
+	"$NUMACOUNT" record --events links.ini --family links --peak 4 -I 10 -o two.jsonl -- sleep 0.05 2>&1
+	"$NUMACOUNT" record --source numastat -I 10 -o three.jsonl --duration 0.05 2>&1 || rm -f three.jsonl
+	python=$(python_with_jsonschema) || skip "no python3 here has jsonschema"
+	"$python" - "$NUMAKIT_SOURCE/docs/schema/record-1.json" ./*.jsonl <<-'EOF' >&2
+		import json, sys
+		from jsonschema import Draft202012Validator
+
+		schema = json.load(open(sys.argv[1], encoding="utf-8"))
+		header, row = (Draft202012Validator({**schema, "anyOf": [{"$ref": f"#/$defs/{name}"}]})
+		               for name in ("header", "row"))
+		for file in sys.argv[2:]:
+		    lines = open(file, encoding="utf-8").read().splitlines()
+		    assert len(lines) > 1, file
+		    for number, line in enumerate(lines):
+		        (row if number else header).validate(json.loads(line))
+	EOF
 }
 
 @test "documents about other machines' hwloc exports" {

@@ -4,6 +4,8 @@
 # that are visible with the headers.
 #
 #   install.sh BUILD_DIR SOURCE_DIR [C compiler flags]
+#
+# shellcheck disable=SC2317 # what "check" calls
 set -euo pipefail
 build=$1
 source=$2
@@ -24,6 +26,11 @@ check() { # NAME COMMAND...
 	fi
 }
 
+# Symbols of a sanitizer come with the program.
+is_complete() { # LIBRARY
+	! ldd -r "$1" 2>&1 | grep -E 'undefined symbol|not found' | grep -vE '__(asan|tsan|ubsan)_'
+}
+
 cmake --install "$build" --prefix "$dir/usr" >"$dir/log" 2>&1 || {
 	cat "$dir/log"
 	echo "not ok install"
@@ -41,27 +48,34 @@ done < <(find "$dir/usr/include" -name '*.h' | sort)
 
 # Every function that a header declares is exported, and nothing else is but what our own libraries
 # have from each other, under a version of its own.
-for library in numaprobe numarun; do
+for library in numaprobe numarun numacount; do
 	nm -D --defined-only "$lib/lib$library.so" | awk '$2 == "T" && !/@@.*_PRIVATE$/ { sub(/@.*/, "", $3); print $3 }' | sort >"$dir/exported"
-	grep -hoE '\bn[pr]_[a-z0-9_]+\(' "$dir/usr/include/$library"/*.h | tr -d '(' | sort -u |
+	grep -hoE '\bn[prc]_[a-z0-9_]+\(' "$dir/usr/include/$library"/*.h | tr -d '(' | sort -u |
 		grep -vE '^np_bitmap_for_each$|_fn$' >"$dir/named"
 	# Comments of one library's headers may speak of the other's functions.
 	prefix=np_
-	[ $library = numarun ] && prefix=nr_
+	[ $library != numarun ] || prefix=nr_
+	[ $library != numacount ] || prefix=nc_
 	grep "^$prefix" "$dir/named" | grep -vE '_$' >"$dir/declared"
 	check "lib$library exports what its headers declare" diff "$dir/declared" "$dir/exported"
+	check "lib$library finds all that it calls" is_complete "$lib/lib$library.so"
 done
 
 # shellcheck disable=SC2046,SC2086 # words
 check "an example through pkg-config" gcc $flags "$source/examples/rank_nic.c" -o "$dir/rank_nic" $(pkg-config --cflags --libs libnumaprobe)
+# shellcheck disable=SC2046,SC2086 # words
+check "an example of libnumacount through pkg-config" gcc $flags "$source/examples/count.c" -o "$dir/count" $(pkg-config --cflags --libs libnumacount)
 mkdir "$dir/project"
-cp "$source/examples/rank_nic.c" "$dir/project/"
+cp "$source/examples/rank_nic.c" "$source/examples/count.c" "$dir/project/"
 cat >"$dir/project/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(stranger C)
 find_package(numarun REQUIRED)
 add_executable(rank_nic rank_nic.c)
 target_link_libraries(rank_nic numakit::numarun numakit::numaprobe)
+find_package(numacount REQUIRED)
+add_executable(count count.c)
+target_link_libraries(count numakit::numacount)
 CMAKE
 check "an example through CMake: configure" cmake -S "$dir/project" -B "$dir/project/build" -DCMAKE_PREFIX_PATH="$dir/usr" -DCMAKE_C_FLAGS="$flags"
 check "an example through CMake: build" cmake --build "$dir/project/build"
@@ -72,9 +86,26 @@ if [ -x "$dir/rank_nic" ]; then
 			"$("$dir/rank_nic" "$nic" | sed 's/^tier [0-9]*: //')" = "$("$dir/usr/bin/numaprobe" rank "$nic" --cpus)"
 	fi
 fi
+# What numacount counts here, the example does; where nothing can be counted, both say the same.
+counts_alike() { # EXAMPLE
+	local want got status=0
+
+	want=$("$dir/usr/bin/numacount" stat --allow-fallback --duration 0.1 --json 2>&1) || status=$?
+	got=$("$1" 2>&1) || [ $? -eq "$status" ] || return 1
+	echo "$got"
+	if [ "$status" -eq 0 ]; then
+		[ "$(grep -c '^socket ' <<<"$got")" -eq "$(jq '[.sockets[] | select(.socket != null)] | length' <<<"$want")" ] &&
+			grep -qE '^  [a-z_]+: [0-9]+ [a-z]+, counted [0-9.]+ % of the time$' <<<"$got"
+	else
+		[ "${got#count: }" = "${want#numacount: }" ]
+	fi
+}
+for count in "$dir/count" "$dir/project/build/count"; do
+	[ ! -x "$count" ] || check "the example counts, or says why not, as numacount does: ${count#"$dir/"}" counts_alike "$count"
+done
 check "the installed numarun runs" "$dir/usr/bin/numarun" -C "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')" -- true
-for file in bin/numaprobe bin/numarun share/man/man1/numaprobe.1 share/man/man1/numarun.1 \
-	share/bash-completion/completions/numaprobe share/bash-completion/completions/numarun; do
+for file in {bin,share/bash-completion/completions}/{numaprobe,numarun,numacount} \
+	share/man/man1/{numaprobe,numarun,numacount}.1; do
 	check "$file is installed" test -s "$dir/usr/$file"
 done
 exit $failed

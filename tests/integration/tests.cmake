@@ -16,3 +16,12 @@ target_link_libraries(deny_mempolicy PRIVATE np_build)
 add_test(NAME integration.seccomp
 	COMMAND ${CMAKE_CURRENT_LIST_DIR}/seccomp.sh $<TARGET_FILE:deny_mempolicy>)
 np_set_up_test(integration.seccomp integration 60)
+
+add_executable(deny_perf ${CMAKE_CURRENT_LIST_DIR}/deny_perf.c)
+target_link_libraries(deny_perf PRIVATE np_build)
+add_test(NAME integration.seccomp_perf
+	COMMAND ${CMAKE_CURRENT_LIST_DIR}/seccomp_perf.sh $<TARGET_FILE:deny_perf>)
+np_set_up_test(integration.seccomp_perf integration 60)
+# It takes a minute of scrapes.
+add_test(NAME integration.prometheus COMMAND ${CMAKE_CURRENT_LIST_DIR}/prometheus.sh)
+np_set_up_test(integration.prometheus integration 150)

@@ -27,13 +27,13 @@ np_test(export np_test_host numarun_objects)
 target_sources(test_export PRIVATE ${PROJECT_SOURCE_DIR}/launcher/export.c)
 
 # numacount: unit/counters/test_NAME.c becomes ctest "unit.counters.NAME".
-foreach(name accumulate counters cpu encode format libpfm4 numastat peaks perf pmu refusal resctrl
-		session sources tables tally)
+foreach(name accumulate charts counters cpu encode format libpfm4 listen metrics numastat peaks perf
+		pmu refusal resctrl rows session sources tables tally)
 	add_executable(test_counters_${name} unit/counters/test_${name}.c)
 	target_include_directories(test_counters_${name} PRIVATE unit)
 	target_compile_definitions(test_counters_${name} PRIVATE
 		NUMAKIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-	target_link_libraries(test_counters_${name} PRIVATE np_build np_test_host numacount_objects
+	target_link_libraries(test_counters_${name} PRIVATE np_build np_test_host nc_tool
 		PkgConfig::CMOCKA)
 	add_test(NAME unit.counters.${name} COMMAND test_counters_${name})
 	np_set_up_test(unit.counters.${name} unit 60)
@@ -41,6 +41,10 @@ endforeach()
 # Files that vanish while they are open, which no plain file does.
 foreach(name resctrl numastat)
 	target_link_options(test_counters_${name} PRIVATE -Wl,--wrap=pread)
+endforeach()
+# Of numacount's own files, not the library's.
+foreach(name metrics listen)
+	target_sources(test_counters_${name} PRIVATE ${PROJECT_SOURCE_DIR}/counters/${name}.c)
 endforeach()
 # What the kernel says of counters that no software event can be made to say.
 target_link_options(test_counters_perf PRIVATE
