@@ -31,6 +31,7 @@ enum {
 	OPT_REGISTRY,
 	OPT_VERIFY,
 	OPT_VERIFY_EVERY,
+	OPT_COUNTERS,
 	OPT_REPIN,
 	OPT_IRQ,
 	OPT_PID,
@@ -92,6 +93,8 @@ static const struct argp_option options[] = {
 	{ "verify", OPT_VERIFY, "FILE", OPTION_ARG_OPTIONAL,
 	  "check every thread's placement again and again; write the result to FILE as JSON", 5 },
 	{ "verify-every", OPT_VERIFY_EVERY, "SECONDS", 0, "how often, 10 unless given", 5 },
+	{ "counters", OPT_COUNTERS, "FILE", OPTION_ARG_OPTIONAL,
+	  "count what crosses memory controllers and links; write rows to FILE (.csv, .jsonl)", 5 },
 	{ "repin", OPT_REPIN, NULL, 0, "pin threads again that lost their CPUs", 5 },
 	{ "roles", OPT_ROLES, "FILE", 0,
 	  "start the programs of a role file together: a server and its clients", 5 },
@@ -373,6 +376,10 @@ static error_t parse_special(int key, char *arg, struct nr_args *args)
 	case OPT_VERIFY:
 		args->verifies = true;
 		args->verify_file = arg;
+		return 0;
+	case OPT_COUNTERS:
+		args->counts = true;
+		args->counters_file = arg;
 		return 0;
 	case OPT_VERIFY_EVERY:
 		return parse_every(arg, args);

@@ -36,6 +36,7 @@ struct nr_args {
 	const char *roles_file;
 	const char *registry;
 	const char *verify_file;
+	const char *counters_file;
 	const char *root;
 	const char *xml;
 	/* The program and its arguments, or with --roles the roles to start, in argv; NULL = none. */
@@ -65,6 +66,7 @@ struct nr_args {
 	bool exports;
 	bool exclusive;
 	bool verifies;
+	bool counts;
 	bool repin;
 	bool steers_irqs;
 	bool migrate;

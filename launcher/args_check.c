@@ -41,7 +41,8 @@ static const char *supervision_of(const struct nr_args *args)
 	const struct given rows[] = {
 		{ args->roles_file, "--roles" }, { args->exclusive, "--exclusive" },
 		{ args->verifies, "--verify" },  { args->verify_every_ns > 0, "--verify-every" },
-		{ args->repin, "--repin" },      { args->steers_irqs, "--irq" },
+		{ args->counts, "--counters" },  { args->repin, "--repin" },
+		{ args->steers_irqs, "--irq" },
 	};
 
 	return first_given(rows, COUNT(rows));

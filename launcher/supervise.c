@@ -384,7 +384,7 @@ static void earlier(uint64_t *deadline, uint64_t other)
 
 static uint64_t next_deadline(const struct nr_supervision *s, uint64_t now)
 {
-	uint64_t deadline = UINT64_MAX;
+	uint64_t deadline = s->next_tick_ns;
 
 	for (size_t i = 0; i < s->count; i++) {
 		const struct nr_job *job = &s->jobs[i];
@@ -454,8 +454,14 @@ static void turn(struct nr_supervision *s, struct pollfd *fds, struct nr_source 
 	read_signals(s);
 }
 
+static void tick(struct nr_supervision *s)
+{
+	s->next_tick_ns = s->hook.tick ? s->hook.tick(s->hook.data, nr_now_ns()) : UINT64_MAX;
+}
+
 static void run(struct nr_supervision *s, struct pollfd *fds, struct nr_source **sources)
 {
+	tick(s);
 	start_what_can(s, nr_now_ns());
 	check_due(s, nr_now_ns());
 	/* What was needed to begin is not needed while we wait. */
@@ -471,6 +477,7 @@ static void run(struct nr_supervision *s, struct pollfd *fds, struct nr_source *
 			start_what_can(s, now);
 		kill_overdue(s, now);
 		check_due(s, now);
+		tick(s);
 	}
 }
 

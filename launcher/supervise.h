@@ -11,6 +11,8 @@
 /* Called at each look at a program and at the end, to check or write what else there is. */
 struct nr_supervise_hook {
 	void (*looked)(void *data);
+	/* Called at each turn of the loop; returns when it wants to be called again (nr_now_ns). */
+	uint64_t (*tick)(void *data, uint64_t now_ns);
 	void *data;
 };
 
@@ -26,6 +28,7 @@ struct nr_supervision {
 
 	/* The rest is the module's own. */
 	int signal_fd;
+	uint64_t next_tick_ns;
 	bool is_stopping;
 	bool is_lost; /* a placement, with --strict: whatever ends the run, it has failed */
 	struct nr_sink output;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "supervised.h"
 
+#include "show.h"
 #include "tell.h"
 
 #include <errno.h>
@@ -70,6 +71,13 @@ static void looked(void *data)
 	r->written_events = events;
 }
 
+static uint64_t tick(void *data, uint64_t now_ns)
+{
+	struct nr_supervised *r = data;
+
+	return nr_counting_tick(&r->counting, now_ns);
+}
+
 int nr_supervised_begin(const struct nr_args *args, const struct np_topology *topology,
                         struct nr_reservation *reservation, size_t count, struct nr_supervised *ret,
                         struct np_error *err)
@@ -93,14 +101,34 @@ int nr_supervised_begin(const struct nr_args *args, const struct np_topology *to
 		.topology = topology,
 	};
 	s->hook.looked = looked;
+	s->hook.tick = tick;
 	s->hook.data = ret;
 	rc = nr_verify_file_open(args->verify_file, &ret->file, err);
+	if (rc == 0)
+		rc = nr_counting_begin(args, &ret->counting, err);
 	if (rc == 0 && make_jobs(s, count) < 0)
 		rc = np_error_sys(err, ENOMEM, "jobs");
 	/* Without it deaths are not explained, and all else is well. */
 	if (rc == 0 && nr_vitals_load(NULL, topology, 0, &ret->vitals, NULL) == 0)
 		s->rules.vitals = ret->vitals;
 	return rc;
+}
+
+/* What was seen of each program, in words; with the counters' summary its plan too. */
+static void tell(const struct nr_supervised *r)
+{
+	const struct nr_args *args = r->args;
+	const struct nr_supervision *s = &r->supervision;
+	bool sums_up = args->counts && !args->counters_file;
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->jobs[i].pid == 0)
+			continue;
+		if (sums_up && !args->explain)
+			nr_show_plan(s->jobs[i].plan, stderr);
+		if (sums_up || (args->verifies && !args->verify_file))
+			nr_verify_tell(&s->jobs[i]);
+	}
 }
 
 void nr_supervised_run(struct nr_supervised *r)
@@ -111,9 +139,8 @@ void nr_supervised_run(struct nr_supervised *r)
 	nr_verify_file_write(&r->file, s->jobs, s->count, true);
 	if (r->file.has_failed && r->args->strict && s->status == 0)
 		s->status = NR_EXIT_FAILED;
-	for (size_t i = 0; i < s->count && r->args->verifies && !r->args->verify_file; i++)
-		if (s->jobs[i].pid > 0)
-			nr_verify_tell(&s->jobs[i]);
+	tell(r);
+	nr_counting_conclude(&r->counting);
 }
 
 void nr_supervised_end(struct nr_supervised *r)
@@ -131,5 +158,6 @@ void nr_supervised_end(struct nr_supervised *r)
 	s->count = 0;
 	nr_vitals_free(r->vitals);
 	nr_verify_file_close(&r->file);
+	nr_counting_end(&r->counting);
 	r->vitals = NULL;
 }

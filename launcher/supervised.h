@@ -5,6 +5,7 @@
 #ifndef NR_SUPERVISED_H
 #define NR_SUPERVISED_H
 
+#include "counting.h"
 #include "reserve.h"
 #include "steer.h"
 #include "supervise.h"
@@ -16,6 +17,7 @@ struct nr_supervised {
 	struct nr_vitals *vitals;
 	struct nr_supervision supervision;
 	struct nr_verify_file file;
+	struct nr_counting counting;
 	size_t written_events; /* of all that ever were, when the file was written */
 };
 

@@ -7,6 +7,7 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 load common
+load counting
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
@@ -631,4 +632,44 @@ time.sleep(100)'
 	refuses 125 "--roles and --pid" "$NUMARUN" --roles x --pid 1
 	refuses 125 "--show and --roles" "$NUMARUN" --roles x --show
 	refuses 125 "--hardware and --roles" "$NUMARUN" --roles x --hardware
+}
+
+# ---- --counters: what is counted is tested on emulated machines, and by unit.counters.counting ----
+
+@test "--counters on a host without such counters is refused with the reason, and nothing is run" {
+	local option
+
+	needs_no_uncore
+	printf '%s\n' '[role one]' 'command = touch ran' >service.ini
+	for option in --counters --counters=out.csv --counters=out.jsonl "--counters --explain" "--counters -C $cpu"; do
+		# shellcheck disable=SC2086 # words
+		run -125 --separate-stderr "$NUMARUN" $option -- touch ran
+		[[ -z $output && ! -e ran && ! -e out.csv && ! -e out.jsonl ]] || fail "$(told)"
+		[[ $(tail -n 1 <<<"$stderr") == "numarun: --counters: uncore: "* ]] || fail "$(told)"
+	done
+	not_run "--counters: uncore: " --counters
+	# The same reason that numacount has.
+	output=$("$NUMACOUNT" explain --json) || true
+	[[ $stderr == *"$(json '[s["reason"] for s in d["sources"] if s["source"] == "uncore"][0]')"* ]] || fail "$(told)"
+	refuses 125 "--counters: uncore: " "$NUMARUN" --counters --roles service.ini
+	[[ ! -e ran ]]
+}
+
+@test "a file for --counters whose name tells no format is refused before all else" {
+	local file
+
+	printf '%s\n' '[role one]' 'command = touch ran' >service.ini
+	for file in out.txt out '' out.csv.gz; do
+		not_run "--counters: '$file': its end must tell the format: .csv, or .jsonl" "--counters=$file"
+	done
+	refuses 125 "--counters: 'out.txt': its end" "$NUMARUN" --counters=out.txt --roles service.ini
+	[[ ! -e ran && ! -e out.txt ]]
+}
+
+@test "--counters where nothing is run is refused, and a plan can be had without" {
+	refuses 125 "--counters and --pid" "$NUMARUN" --counters --pid $$
+	refuses 125 "--counters and --show" "$NUMARUN" --counters --show
+	run -0 --separate-stderr "$NUMARUN" --counters --dry-run -- touch ran
+	json_is numakit/plan/1 'd["schema"]'
+	[[ ! -e ran ]]
 }

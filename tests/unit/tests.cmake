@@ -27,8 +27,8 @@ np_test(export np_test_host numarun_objects)
 target_sources(test_export PRIVATE ${PROJECT_SOURCE_DIR}/launcher/export.c)
 
 # numacount: unit/counters/test_NAME.c becomes ctest "unit.counters.NAME".
-foreach(name accumulate charts counters cpu encode format libpfm4 listen metrics numastat peaks perf
-		pmu refusal resctrl rows session sources tables tally)
+foreach(name accumulate charts counters counting cpu encode format libpfm4 listen metrics numastat
+		peaks perf pmu refusal resctrl rows session sources tables tally)
 	add_executable(test_counters_${name} unit/counters/test_${name}.c)
 	target_include_directories(test_counters_${name} PRIVATE unit)
 	target_compile_definitions(test_counters_${name} PRIVATE
@@ -49,3 +49,6 @@ endforeach()
 # What the kernel says of counters that no software event can be made to say.
 target_link_options(test_counters_perf PRIVATE
 	-Wl,--wrap=nc_perf_sys_open,--wrap=nc_perf_sys_read,--wrap=nc_perf_sys_look)
+# numarun's --counters.
+target_sources(test_counters_counting PRIVATE ${PROJECT_SOURCE_DIR}/launcher/counting.c
+	${PROJECT_SOURCE_DIR}/launcher/tell.c)
