@@ -6,11 +6,17 @@
 # The package is downloaded and unpacked, never installed, so no root is needed. DIR then holds
 #   vmlinuz       the kernel
 #   modules/*.ko  what the guests may load, decompressed
+#   headers/      what modules are built with (build_module.sh)
 #   version       the package they came from; written last, so it says that the rest is whole
 # A second call for the same kernel returns at once.
 set -euo pipefail
 
 readonly META=linux-image-6.12-cloud-amd64
+
+# What the headers of a kernel are made of, RELEASE standing for its name without the flavour.
+readonly HEADERS=(
+	linux-headers-RELEASE-cloud-amd64 linux-headers-RELEASE-common linux-kbuild-RELEASE
+)
 
 # What the guests' network cards need, and bonds of them; a module after those it needs itself.
 readonly MODULES=(
@@ -53,9 +59,27 @@ keep() { # FROM TO
 	done
 }
 
+# Puts the headers for the kernel PACKAGE into TO/headers: their packages' /usr, which are joined by
+# relative links but for one Makefile. vmlinux is there for type information, which our modules do not
+# have.
+fetch_headers() { # PACKAGE WORK TO
+	local release=${1#linux-image-} package
+	release=${release%-cloud-amd64}
+
+	mkdir "$2/headers"
+	for package in "${HEADERS[@]/RELEASE/$release}"; do
+		download "$package" "$2/headers"
+		dpkg -x "$2/headers/$package"_*.deb "$2/headers/unpacked" ||
+			fail "$package: dpkg could not unpack it"
+	done
+	mv "$2/headers/unpacked/usr" "$3/headers"
+	rm -rf "$3/headers/share" "$3/headers/src/linux-headers-$release-cloud-amd64/vmlinux"
+	sed -i "s,/usr/src/,../," "$3/headers/src/linux-headers-$release-cloud-amd64/Makefile"
+}
+
 [ $# -eq 1 ] || fail "usage: fetch_kernel.sh DIR"
 readonly dir=$1
-readonly wanted="$META ${MODULES[*]}"
+readonly wanted="$META ${MODULES[*]} ${HEADERS[*]}"
 
 mkdir -p "$dir" || exit 1
 exec 9>"$dir/.lock"
@@ -79,9 +103,10 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/new"
 
 download "$package" "$work"
-dpkg -x "$work"/*.deb "$work/unpacked" || fail "$package: dpkg could not unpack it"
+dpkg -x "$work/$package"_*.deb "$work/unpacked" || fail "$package: dpkg could not unpack it"
 keep "$work/unpacked" "$work/new"
+fetch_headers "$package" "$work" "$work/new"
 
-rm -rf "$dir/version" "$dir/modules" "$dir/vmlinuz"
+rm -rf "$dir/version" "$dir/modules" "$dir/headers" "$dir/vmlinuz"
 mv "$work/new"/* "$dir"
 printf '%s\n%s\n' "$package" "$wanted" >"$dir/version"

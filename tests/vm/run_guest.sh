@@ -11,7 +11,8 @@
 # Status 0 means that the guest ran to its end, not that its checks passed: results.txt says that.
 # Status 77 means that this host cannot emulate the machine; results.txt is then "skipped: why".
 #
-# The kernel is the one that fetch_kernel.sh put into $NUMAKIT_VM_KERNEL, else BUILD_DIR/vm/kernel.
+# The kernel is the one that fetch_kernel.sh put into $NUMAKIT_VM_KERNEL, else BUILD_DIR/vm/kernel, the
+# module what build_module.sh put into $NUMAKIT_VM_MODULE, else BUILD_DIR/vm/module.
 # Software emulation, so no /dev/kvm and no root are needed; QEMU is killed at the machine's limit.
 # A card with several queues hangs on a tap device, which is made in a network namespace of QEMU's
 # own and is gone with it.
@@ -19,10 +20,13 @@ set -euo pipefail
 
 # From the build: file in the build directory. Each goes to /usr/bin.
 readonly BUILT=(
-	probe/numaprobe launcher/numarun examples/where tests/vm/threads tests/deny_mempolicy
+	probe/numaprobe launcher/numarun counters/numacount examples/where tests/vm/threads
+	tests/vm/perf_read tests/deny_mempolicy
 )
-# From the host: the peers that the checks compare with, and a server to be placed.
-readonly PEERS=(numactl hwloc-bind memcached)
+# What these load when they need it, which ldd does not tell.
+readonly LOADED=(libpfm.so.4)
+# From the host: the peers that the checks compare with, a server to be placed, a reader of JSON.
+readonly PEERS=(numactl hwloc-bind memcached jq)
 
 readonly CONSOLE_LINES=60
 
@@ -57,6 +61,7 @@ qemu_args=()
 kernel_args=(console=ttyS0 panic=-1 quiet mitigations=off lpj=4000000 tsc=reliable)
 guest_nics=()
 guest_offline=
+guest_module=
 host_taps=()
 memory_mib=0
 nic_count=0
@@ -152,6 +157,8 @@ read_machine() {
 		read -r -a words <<<"$line"
 		case $key in
 		'') ;;
+		model) qemu_args+=(-cpu "${words[0]}") ;;
+		module) guest_module="${words[*]}" ;;
 		cpus) qemu_args+=(-smp "$(IFS=,; echo "${words[*]}")") ;;
 		node) machine_node "${words[@]}" ;;
 		distance) machine_distance "${words[@]}" ;;
@@ -186,6 +193,15 @@ add_program() { # FILE
 	done < <(sed -n 's/^[^/]*\(\/[^ ]*\) (0x.*/\1/p' <<<"$libraries")
 }
 
+# The same for a library, to the path where the host has it.
+add_library() { # NAME
+	local path
+
+	path=$(/sbin/ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }')
+	[ -n "$path" ] || fail "$1: not found (apt-get install libpfm4)"
+	install -D -m 755 "$(readlink -f "$path")" "$tree$path"
+}
+
 find_programs() {
 	local program
 
@@ -196,7 +212,7 @@ find_programs() {
 	for program in "${PEERS[@]}" busybox cpio qemu-system-x86_64 ldd base64; do
 		command -v "$program" >/dev/null ||
 			fail "$program: not found (apt-get install qemu-system-x86 busybox-static" \
-				"cpio numactl hwloc memcached)"
+				"cpio numactl hwloc memcached jq)"
 	done
 	if ldd "$(command -v busybox)" >/dev/null 2>&1; then
 		fail "$(command -v busybox): not a static program (apt-get install busybox-static)"
@@ -206,7 +222,7 @@ find_programs() {
 }
 
 make_tree() {
-	local program
+	local program library
 
 	mkdir -p "$tree"/{bin,dev,etc,proc,run,sys,tmp,modules,checks}
 	install -m 755 "$(command -v busybox)" "$tree/bin/busybox"
@@ -217,18 +233,27 @@ make_tree() {
 	for program in "${PEERS[@]}"; do
 		add_program "$(command -v "$program")"
 	done
+	for library in "${LOADED[@]}"; do
+		add_library "$library"
+	done
 
 	install -m 755 "$here/guest/init" "$tree/init"
 	install -m 644 "$here/guest"/*.sh "$tree/"
 	install -m 644 "$here/guest/checks"/*.sh "$tree/checks/"
 	install -m 644 "$kernel/modules"/*.ko "$tree/modules/"
+	if [ -n "$guest_module" ]; then
+		install -m 644 "$module_dir/${guest_module%% *}.ko" "$tree/modules/" ||
+			fail "run tests/vm/build_module.sh $kernel $module_dir"
+	fi
 	install -m 755 "$here/../integration"/numactl_*.sh "$tree/"
 
-	printf '%s\n' root:x:0:0::/:/bin/sh user:x:1000:1000::/:/bin/sh >"$tree/etc/passwd"
+	printf '%s\n' root:x:0:0::/:/bin/sh user:x:1000:1000::/:/bin/sh \
+		nobody:x:65534:65534::/:/bin/sh >"$tree/etc/passwd"
 	cat >"$tree/machine.env" <<-END
 		MACHINE_CHECKS=/checks/$checks
 		MACHINE_NICS="${guest_nics[*]}"
 		MACHINE_OFFLINE="$guest_offline"
+		MACHINE_MODULE="$guest_module"
 	END
 }
 
@@ -313,6 +338,7 @@ out=$(realpath -m "$3")
 readonly here build out machine=$1
 readonly file=$here/machines/$machine.machine
 readonly kernel=${NUMAKIT_VM_KERNEL:-$build/vm/kernel}
+readonly module_dir=${NUMAKIT_VM_MODULE:-$build/vm/module}
 readonly tree=$out/tree
 
 [ -f "$file" ] || fail "$file: no such machine"
