@@ -1,5 +1,5 @@
 # The programs as a user runs them: their options, output, errors and exit statuses.
-foreach(name options numaprobe numarun supervise roles exclusive schema man_examples
+foreach(name options numaprobe numarun supervise roles exclusive schema man_examples documents
 		numacount_explain numacount_list numacount_record numacount_serve numacount_stat)
 	np_bats(cli ${name})
 endforeach()
