@@ -2,7 +2,8 @@
 /*
  * Counters that are opened with perf_event_open(2): the parts of this backend. Opening stands in
  * perf_open.c, the reading of an interval in perf_read.c, CPUs and PMUs that come and go in
- * perf_watch.c (what changed?) and perf_follow.c (what is to be done about it).
+ * perf_watch.c (what changed?) and perf_follow.c (what is to be done about it), groups that do not
+ * fit into a box in perf_split.c.
  */
 #ifndef NC_PERF_H
 #define NC_PERF_H
@@ -38,7 +39,8 @@ enum nc_perf_change {
 	NC_PERF_RETURNED,
 	NC_PERF_UNREADABLE,
 	NC_PERF_READABLE,
-	NC_PERF_UNOPENED
+	NC_PERF_UNOPENED,
+	NC_PERF_SPLIT
 };
 
 struct nc_perf_member {
@@ -61,9 +63,11 @@ struct nc_perf_group {
 	uint64_t enabled_ns, running_ns; /* as last read, with the base */
 	uint64_t told_enabled_ns;        /* as last handed out */
 
-	enum nc_note state; /* NONE, OFFLINE, GONE or FAILED */
-	enum nc_note once;  /* for the next reading alone; NONE = @state */
-	bool is_waiting;    /* for a CPU of its die, or for its own, to be online */
+	enum nc_note state;      /* NONE, OFFLINE, GONE or FAILED */
+	enum nc_note once;       /* for the next reading alone; NONE = @state */
+	unsigned busy_readings;  /* in a row, in which it never ran */
+	uint64_t ran_enabled_ns; /* @enabled_ns when it was last seen to run */
+	bool is_waiting;         /* for a CPU of its die, or for its own, to be online */
 
 	enum nc_perf_change change;
 	unsigned from, to; /* CPUs; of UNREADABLE and UNOPENED, @to is the errno */
@@ -96,6 +100,7 @@ struct nc_perf {
 	bool has_moved;    /* a mask or the online CPUs changed since the last look */
 	bool has_stopped;  /* a group stopped since then */
 	bool has_waiting;  /* a group is not open */
+	bool has_busy;     /* a group is to be split */
 	bool has_changes;  /* a group has a @change to tell */
 
 	/*
@@ -150,6 +155,17 @@ void nc_perf_stop(struct nc_perf *perf, struct nc_perf_group *group);
 
 /* Opens again what can be opened. */
 void nc_perf_follow(struct nc_perf *perf, uint64_t now_ns);
+
+/* ---- perf_split.c ---- */
+
+/* After all are enabled: groups that never run, as they do not fit, are split. */
+void nc_perf_settle(struct nc_perf *perf);
+
+/* After each reading of a group: whether it ran since the one before. */
+void nc_perf_count_busy(struct nc_perf *perf, struct nc_perf_group *group, bool has_run);
+
+/* Splits those that did not run for some readings. */
+void nc_perf_split_busy(struct nc_perf *perf);
 
 /* ---- perf_tell.c ---- */
 

@@ -329,6 +329,7 @@ int nc_perf_open_root(const char *root, const struct nc_host *host,
 		nc_perf_close(&perf->backend);
 		return rc;
 	}
+	nc_perf_settle(perf);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	perf->read_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	*ret = &perf->backend;

@@ -20,12 +20,15 @@ enum { NR, ENABLED, RUNNING, COUNTS };
 /* How often those that wait for a CPU or a PMU are tried again. */
 #define RETRY_NS UINT64_C(1000000000)
 
-static void take_words(struct nc_perf_group *group, const uint64_t *words)
+static void take_words(struct nc_perf *perf, struct nc_perf_group *group, const uint64_t *words)
 {
+	uint64_t before_ns = group->running_ns;
+
 	group->enabled_ns = group->base_enabled_ns + words[ENABLED];
 	group->running_ns = group->base_running_ns + words[RUNNING];
 	for (size_t i = 0; i < group->count; i++)
 		group->members[i].raw = group->members[i].base + words[COUNTS + i];
+	nc_perf_count_busy(perf, group, group->running_ns > before_ns);
 }
 
 static void set_readable(struct nc_perf *perf, struct nc_perf_group *group, int code)
@@ -63,7 +66,7 @@ static void read_group(struct nc_perf *perf, struct nc_perf_group *group, uint64
 		return;
 	}
 	set_readable(perf, group, 0);
-	take_words(group, perf->buffer);
+	take_words(perf, group, perf->buffer);
 }
 
 /* An offline CPU runs nothing: what it counts is 0, and known, for as long as it is offline. */
@@ -127,6 +130,8 @@ int nc_perf_read(struct nc_backend *backend, uint64_t now_ns, struct nc_reading 
 	for (size_t i = 0; i < perf->group_count; i++)
 		hand_out(perf, &perf->groups[i], now_ns, readings);
 	perf->read_ns = now_ns;
+	if (perf->has_busy)
+		nc_perf_split_busy(perf);
 	if (perf->has_changes)
 		nc_perf_tell(perf);
 	if (perf->has_waiting && is_all_gone(perf))

@@ -100,6 +100,12 @@ static void tell(struct nc_log *log, const struct nc_perf_group *group, const ch
 		nc_log_add(log, "%s: opening the counters again on CPU %u failed: %s", label,
 		           group->from, describe_error(group->to));
 		break;
+	case NC_PERF_SPLIT:
+		nc_log_add(log,
+		           "%s: its events do not fit into its counters at once, of which others "
+		           "may hold some: they take turns",
+		           label);
+		break;
 	case NC_PERF_SAME:
 		break;
 	}

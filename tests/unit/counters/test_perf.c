@@ -24,7 +24,7 @@ enum { NOBODY = 65534, READINGS_MAX = 8, EVER = 1000 };
 
 /* ---- what the kernel says ---- */
 
-enum reading_fault { HONEST, END_OF_FILE, ERROR, TAKEN_APART, STALLED };
+enum reading_fault { HONEST, END_OF_FILE, ERROR, TAKEN_APART, STALLED, CROWDED_OUT };
 
 static struct {
 	/* Opens number @first and the @count - 1 after it give @open_code. */
@@ -32,7 +32,7 @@ static struct {
 	int open_code;
 	enum reading_fault reading; /* of file @fd, or of all that lead where it is -1 */
 	int fd;
-	uint64_t stalled_ns; /* what enabled and running stay at */
+	uint64_t stalled_ns; /* what enabled and running stay at; CROWDED_OUT: running of groups */
 	const char *gone;    /* the text of the files that give ENODEV, or NULL */
 	unsigned opens, reads;
 	uint32_t type; /* of the last open */
@@ -72,6 +72,10 @@ ssize_t __wrap_nc_perf_sys_read(int fd, uint64_t *buf, size_t size)
 		return 4 * sizeof(*buf);
 	case STALLED:
 		buf[1] = buf[2] = says.stalled_ns;
+		return n;
+	case CROWDED_OUT:
+		if (buf[0] > 1)
+			buf[2] = says.stalled_ns;
 		return n;
 	case HONEST:
 		break;
@@ -289,6 +293,59 @@ static void a_counter_too_many_leads_a_group_of_its_own(void **state)
 	for (size_t i = 0; i < 4; i++)
 		assert_counts(&bench, i);
 	assert_number(nc_log_count(&bench.log), 0);
+	end(&bench);
+}
+
+/* As where a rival has pinned some of a box's counters. */
+static void a_group_that_never_fits_is_split_before_anything_is_counted(void **state)
+{
+	const struct nc_counter items[] = { software_counter(&box, 0, 0, 0),
+		                            software_counter(&box, 0, 0, 0),
+		                            software_counter(&box, 1, 1, 1) };
+	struct bench bench;
+
+	begin(&bench, state, items, 3);
+	write_machine(&bench);
+	says.reading = CROWDED_OUT;
+	start(&bench);
+
+	assert_number(perf_of(&bench)->group_count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_number(bench.now[i].note, NC_NOTE_NONE);
+		assert_counts(&bench, i);
+	}
+	assert_told(&bench, "uncore_box_0 of socket 0: its events do not fit into its counters");
+	assert_number(nc_log_count(&bench.log), 1);
+	end(&bench);
+}
+
+static void a_group_that_runs_no_more_is_split_and_goes_on_without_a_jump(void **state)
+{
+	const struct nc_counter items[] = { software_counter(&box, 0, 0, 0),
+		                            software_counter(&box, 0, 0, 0) };
+	struct bench bench;
+	uint64_t raw;
+
+	begin(&bench, state, items, 2);
+	write_machine(&bench);
+	start(&bench);
+	raw = bench.now[1].raw;
+	says.reading = CROWDED_OUT;
+	says.stalled_ns = bench.now[0].running_ns;
+	pass(&bench);
+	assert_number(perf_of(&bench)->group_count, 1);
+	assert_true(bench.now[0].running_ns == bench.before[0].running_ns);
+	pass(&bench);
+
+	assert_number(perf_of(&bench)->group_count, 2);
+	assert_true(bench.now[1].raw >= raw);
+	for (unsigned k = 0; k < 2; k++) {
+		pass(&bench);
+		assert_number(bench.now[1].note, NC_NOTE_NONE);
+		assert_counts(&bench, 0);
+		assert_counts(&bench, 1);
+	}
+	assert_told(&bench, "take turns");
 	end(&bench);
 }
 
@@ -804,6 +861,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		host_test(each_group_is_one_read_at_one_instant),
 		host_test(a_counter_too_many_leads_a_group_of_its_own),
+		host_test(a_group_that_never_fits_is_split_before_anything_is_counted),
+		host_test(a_group_that_runs_no_more_is_split_and_goes_on_without_a_jump),
 		host_test(what_the_kernel_refuses_has_a_code_and_leaves_nothing_open),
 		host_test(a_refusal_in_the_middle_closes_what_was_open),
 		host_test(a_box_that_is_not_there_does_not_stop_the_others),

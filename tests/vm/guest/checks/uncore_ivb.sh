@@ -71,6 +71,19 @@ check "a rival for the counters makes an estimate of it, and that is said"
 		"$(row_sum interconnect_out 1 0 notes)"
 	release_rival
 
+check "events that do not fit at once take turns, and that is said"
+	set_parameter taken 2
+	run numacount stat --json -- sleep 4
+	expect_status 0
+	for socket in $(sockets); do
+		expect_stat_socket "$socket" 100000
+		expect_between "coverage of the socket" 0.3 0.9 "$(socket_json "$socket" .coverage)"
+		expect_equal "whether it is an estimate" true \
+			"$(socket_json "$socket" .is_estimate)"
+	done
+	expect_equal "notes that say so" true "$(json '[.notes[] | test("take turns")] | any')"
+	set_parameter taken 0
+
 check "counters that others hold give no number"
 	set_parameter taken 4
 	run numacount stat --json -- sleep 1
