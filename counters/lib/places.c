@@ -74,6 +74,23 @@ static int read_places(const struct np_sysroot *root, struct nc_places *ret, str
 	return 0;
 }
 
+/* A capture may hold the CPUs' folders and not the list of those that are online. */
+static int list_folders(const struct np_sysroot *root, const struct np_error *why,
+                        struct nc_places *ret, struct nc_notes *notes, struct np_error *err)
+{
+	int rc = np_sysroot_list_indexes(root, CPU_DIR, "cpu", &ret->online, NULL);
+
+	if (rc == -ENOMEM)
+		return np_error_sys(err, ENOMEM, "CPUs");
+	if (rc < 0 || np_bitmap_is_empty(&ret->online)) {
+		if (err)
+			*err = *why;
+		return np_error_wrap(err, -ENOENT, "no host's root");
+	}
+	return nc_notes_add(notes, err, "%s: all CPUs that are there are taken to be online",
+	                    why->text);
+}
+
 int nc_places_read(const struct np_sysroot *root, struct nc_places *ret, struct nc_notes *notes,
                    struct np_error *err)
 {
@@ -81,9 +98,9 @@ int nc_places_read(const struct np_sysroot *root, struct nc_places *ret, struct 
 	int rc = np_sysroot_read_list(root, CPU_DIR "/online", &ret->online, &why);
 
 	if (rc == -ENOENT || rc == -ENOTDIR) {
-		if (err)
-			*err = why;
-		return np_error_wrap(err, -ENOENT, "no host's root");
+		rc = list_folders(root, &why, ret, notes, err);
+		if (rc < 0)
+			return rc;
 	}
 	if (rc < 0)
 		return note(notes, rc, "no CPU is known to be online", &why, err);

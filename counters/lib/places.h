@@ -25,7 +25,7 @@ struct nc_places {
 /*
  * Fills *ret, which the caller ends with nc_places_release(), also after a failure.
  *
- *   -ENOENT  there is no sys/devices/system/cpu/online: this is the root of no host
+ *   -ENOENT  there is no CPU below sys/devices/system/cpu: this is the root of no host
  *   -ENOMEM
  */
 int nc_places_read(const struct np_sysroot *root, struct nc_places *ret, struct nc_notes *notes,

@@ -254,6 +254,21 @@ static void sockets_are_the_packages_of_online_cpus(void **state)
 	nc_host_free(host);
 }
 
+static void without_a_list_of_online_cpus_those_that_are_there_count(void **state)
+{
+	const struct host *files = *state;
+	struct nc_host *host;
+
+	two_sockets(files);
+	host_remove(files, CPU_DIR "/online");
+
+	host = load(files);
+	assert_set(nc_host_online(host), "0-3");
+	assert_set(nc_host_sockets(host), "0-1");
+	assert_noted(host, "all CPUs that are there are taken to be online");
+	nc_host_free(host);
+}
+
 static void a_damaged_package_id_makes_that_cpu_one_of_no_socket(void **state)
 {
 	const struct host *files = *state;
@@ -368,6 +383,7 @@ int main(void)
 		host_test(a_field_of_a_newer_kernel_costs_that_term_alone),
 		host_test(cpus_of_a_mask_that_are_offline_are_left_out),
 		host_test(sockets_are_the_packages_of_online_cpus),
+		host_test(without_a_list_of_online_cpus_those_that_are_there_count),
 		host_test(a_damaged_package_id_makes_that_cpu_one_of_no_socket),
 		host_test(a_host_without_pmus_or_cpuinfo_is_an_answer),
 		host_test(a_wrong_root_or_family_is_an_error),
