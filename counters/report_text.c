@@ -95,6 +95,28 @@ struct part {
 	bool is_last;
 };
 
+/* What "REMOTE" is the share of. */
+static void print_basis(const struct nc_report *report, FILE *out)
+{
+	static const char *const words[NC_SHARE_NONE] = {
+		[NC_SHARE_HOME] = "of the requests for the socket's memory",
+		[NC_SHARE_LINKS] = "data in over the links, of that and what its memory was read",
+		[NC_SHARE_CPU] = "of the memory traffic of its CPUs",
+		[NC_SHARE_LOADS] = "of the loads that missed all caches",
+		[NC_SHARE_PAGES] = "of the pages allocated there",
+	};
+
+	for (size_t i = 0; i < nc_tally_place_count(report->tally); i++) {
+		double share;
+		enum nc_share_basis basis = nc_tally_remote_share(report->tally, i, &share);
+
+		if (basis == NC_SHARE_NONE)
+			continue;
+		fprintf(out, "REMOTE: %s.\n", words[basis]);
+		return;
+	}
+}
+
 typedef int print_part(const struct nc_report *report, const struct part *part, FILE *out);
 
 /* A table for each part, of about the same width. */
@@ -484,6 +506,7 @@ int nc_report_print(const struct nc_report *report, FILE *out)
 	print_head(report, out);
 	if (has_shown) {
 		rc = print_parts(report, TOTALS_MAX, print_totals, out);
+		print_basis(report, out);
 		fputc('\n', out);
 		if (rc == 0)
 			rc = print_parts(report, RATES_MAX, print_rates, out);
