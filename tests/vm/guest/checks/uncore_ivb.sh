@@ -134,6 +134,23 @@ check "when the owner goes offline the series goes on"
 	expect_equal "a row with the note 'moved'" 1 \
 		"$(row_sum memory_read 2 - notes | grep -cw moved)"
 
+check "where a driver moves nothing the socket is unknown until its CPU is back"
+	reload migrate=0
+	start_record /tmp/rows.jsonl 8
+	sleep 2
+	echo 0 >$cpus/cpu4/online
+	sleep 2
+	echo 1 >$cpus/cpu4/online
+	finish
+	expect_status 0
+	expect_stderr "socket 2: opening the counters again on CPU 5 failed: No such device"
+	expect_stderr "socket 2 counts again, on CPU 4"
+	row_sums /tmp/rows.jsonl
+	expect_row_sums 2 100000
+	expect_row_sums 1
+	expect_between "unknown rows" 6 20 "$(row_sum memory_read 2 - unknown)"
+	reload
+
 check "when a whole socket goes offline its rows are unknown and the others go on"
 	start_record /tmp/rows.jsonl 6
 	sleep 2
