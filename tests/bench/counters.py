@@ -2,7 +2,7 @@
 """What counting costs: CPU time of numacount record against perf stat, and memory over a long run.
 
   tests/bench/counters.py [--numacount FILE] [--loop FILE] [--seconds S] [--runs N] [--counters N]
-                          [--intervals N]
+                          [--intervals N] [--idle]
 
 Software events of the kernel, which any machine has, each on every CPU, 42 counters in all (the
 kernel has a dozen: they are taken again and again), read ten times a second:
@@ -13,6 +13,10 @@ kernel has a dozen: they are taken again and again), read ten times a second:
 
 interleaved, in a new order each round; user and system time of the process and its children, with
 all that it does at start and end. Target: at most 0.5 of perf's.
+
+The CPUs are kept busy meanwhile, by programs of the lowest priority, as those are of which one counts
+something: an idle CPU of a virtual machine may take milliseconds to answer whoever reads its counters,
+which is then most of what either of the two costs. --idle leaves the CPUs alone.
 
 Then session_loop (cmake --build --preset dev --target session_loop) reads as many intervals as fast as
 it can and makes their rows, to look at its memory: target flat over 10^6.
@@ -75,6 +79,14 @@ def cpu_seconds(command):
     return usage.ru_utime + usage.ru_stime
 
 
+def keep_busy(cpu):
+    def become():
+        os.sched_setaffinity(0, {cpu})
+        os.nice(19)
+
+    return subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=become)
+
+
 def compare(args, folder, table, events):
     seconds = str(args.seconds)
     perf = ["perf", "stat", "-a", "-I", "100", "-x,", "-o", f"{folder}/perf.csv", "-e", ",".join(events)]
@@ -86,10 +98,17 @@ def compare(args, folder, table, events):
     }
     times = {name: [] for name in commands}
     order = random.Random(1)
-    for _ in range(args.runs):
-        for name in order.sample(list(commands), len(commands)):
-            times[name].append(cpu_seconds(commands[name]))
-    print(f"CPU time of {args.seconds} s, {len(events)} events, 10 Hz, {args.runs} interleaved runs: "
+    busy = [] if args.idle else [keep_busy(cpu) for cpu in os.sched_getaffinity(0)]
+    try:
+        for _ in range(args.runs):
+            for name in order.sample(list(commands), len(commands)):
+                times[name].append(cpu_seconds(commands[name]))
+    finally:
+        for spinner in busy:
+            spinner.kill()
+            spinner.wait()
+    state = "idle" if args.idle else "busy"
+    print(f"CPU time of {args.seconds} s, {len(events)} events, 10 Hz, {state} CPUs, {args.runs} interleaved runs: "
           f"median [least, greatest]")
     for name, series in times.items():
         print(f"{1e3 * statistics.median(series):9.1f} ms [{1e3 * min(series):.1f} {1e3 * max(series):.1f}]"
@@ -120,6 +139,7 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--counters", type=int, default=42)
     parser.add_argument("--intervals", type=int, default=10**6)
+    parser.add_argument("--idle", action="store_true")
     args = parser.parse_args()
     if not args.numacount or not shutil.which("perf"):
         sys.exit(f"counters.py: cannot run here: numacount {args.numacount}, perf {shutil.which('perf')}")
