@@ -100,12 +100,12 @@ static bool is_built_in(const char *list, const char *name)
 	size_t len = strlen(name);
 
 	for (const char *at = strstr(list, ".ko"); at; at = strstr(at + 1, ".ko")) {
+		const char *file = at - list > (ptrdiff_t)len ? at - len : NULL;
 		size_t i = 0;
 
-		if (at - list < (ptrdiff_t)len + 1 || at[-(ptrdiff_t)len - 1] != '/')
+		if (!file || file[-1] != '/')
 			continue;
-		while (i < len &&
-		       (name[i] == at[i - len] || (name[i] == '_' && at[i - len] == '-')))
+		while (i < len && (name[i] == file[i] || (name[i] == '_' && file[i] == '-')))
 			i++;
 		if (i == len)
 			return true;
