@@ -1,18 +1,80 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <libsmartcols.h>
 #include <numaprobe/cpulist.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
+/*
+ * Loaded when a table is drawn: numarun, which draws one for --counters alone, would pay for it at
+ * every start, and keep it in memory while it watches.
+ */
+#define LIBRARY "libsmartcols.so.1"
+
+#define FUNCTIONS(X)                                                                               \
+	X(new_table)                                                                               \
+	X(unref_table)                                                                             \
+	X(table_enable_noencoding)                                                                 \
+	X(table_set_termforce)                                                                     \
+	X(table_new_column)                                                                        \
+	X(table_new_line)                                                                          \
+	X(line_set_data)                                                                           \
+	X(line_refer_data)                                                                         \
+	X(print_table_to_string)
+
+struct library {
+	void *handle;
+#define X(name) __typeof__(scols_##name) *name;
+	FUNCTIONS(X)
+#undef X
+};
+
 struct np_table {
+	struct library scols;
 	struct libscols_table *table;
 	struct libscols_line *line; /* the last row */
 	size_t column_count;
-	bool failed;
+	int code; /* errno of the first failure; 0 = none */
 };
+
+static bool load(struct library *scols)
+{
+	scols->handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!scols->handle)
+		return false;
+#define X(name) *(void **)&scols->name = dlsym(scols->handle, "scols_" #name);
+	FUNCTIONS(X)
+#undef X
+#define X(name) &&scols->name
+	return true FUNCTIONS(X);
+#undef X
+}
+
+static void fail(struct np_table *table, bool has_failed)
+{
+	if (has_failed)
+		table->code = ENOMEM;
+}
+
+static void begin(struct np_table *table, const struct np_column *columns)
+{
+	const struct library *scols = &table->scols;
+
+	table->table = scols->new_table();
+	fail(table, !table->table);
+	if (table->code)
+		return;
+	/* Nothing is cut to the terminal's width: a list of CPUs cut short is a wrong list. */
+	/* What could steer a terminal was escaped where it was read. */
+	scols->table_enable_noencoding(table->table, 1);
+	scols->table_set_termforce(table->table, SCOLS_TERMFORCE_NEVER);
+	for (size_t i = 0; i < table->column_count; i++)
+		fail(table, !scols->table_new_column(table->table, columns[i].name, 0,
+		                                     columns[i].is_right ? SCOLS_FL_RIGHT : 0));
+}
 
 struct np_table *np_table_create(const struct np_column *columns, size_t count)
 {
@@ -21,19 +83,10 @@ struct np_table *np_table_create(const struct np_column *columns, size_t count)
 	if (!table)
 		return NULL;
 	table->column_count = count;
-	table->table = scols_new_table();
-	if (!table->table) {
-		free(table);
-		return NULL;
-	}
-	/* Nothing is cut to the terminal's width: a list of CPUs cut short is a wrong list. */
-	/* What could steer a terminal was escaped where it was read. */
-	scols_table_enable_noencoding(table->table, 1);
-	scols_table_set_termforce(table->table, SCOLS_TERMFORCE_NEVER);
-	for (size_t i = 0; i < count; i++)
-		if (!scols_table_new_column(table->table, columns[i].name, 0,
-		                            columns[i].is_right ? SCOLS_FL_RIGHT : 0))
-			table->failed = true;
+	if (load(&table->scols))
+		begin(table, columns);
+	else
+		table->code = ELIBACC;
 	return table;
 }
 
@@ -41,18 +94,21 @@ void np_table_free(struct np_table *table)
 {
 	if (!table)
 		return;
-	scols_unref_table(table->table);
+	if (table->table)
+		table->scols.unref_table(table->table);
+	if (table->scols.handle)
+		dlclose(table->scols.handle);
 	free(table);
 }
 
 void np_table_add_row(struct np_table *table)
 {
-	if (!table || table->failed)
+	if (!table || table->code)
 		return;
-	table->line = scols_table_new_line(table->table, NULL);
-	table->failed = !table->line;
-	for (size_t i = 0; i < table->column_count && !table->failed; i++)
-		table->failed = scols_line_set_data(table->line, i, "-") < 0;
+	table->line = table->scols.table_new_line(table->table, NULL);
+	fail(table, !table->line);
+	for (size_t i = 0; i < table->column_count && !table->code; i++)
+		fail(table, table->scols.line_set_data(table->line, i, "-") < 0);
 }
 
 void np_table_set(struct np_table *table, size_t column, const char *fmt, ...)
@@ -61,12 +117,12 @@ void np_table_set(struct np_table *table, size_t column, const char *fmt, ...)
 	char *text;
 	int len;
 
-	if (!table || table->failed)
+	if (!table || table->code)
 		return;
 	va_start(args, fmt);
 	len = vasprintf(&text, fmt, args);
 	va_end(args);
-	table->failed = len < 0 || scols_line_refer_data(table->line, column, text) < 0;
+	fail(table, len < 0 || table->scols.line_refer_data(table->line, column, text) < 0);
 }
 
 void np_table_set_list(struct np_table *table, size_t column, const struct np_bitmap *set,
@@ -82,7 +138,7 @@ void np_table_set_list(struct np_table *table, size_t column, const struct np_bi
 	if (list)
 		np_table_set(table, column, "%s", list);
 	else if (table)
-		table->failed = true;
+		fail(table, true);
 	free(list);
 }
 
@@ -91,9 +147,9 @@ int np_table_print(struct np_table *table, FILE *out)
 	char *text;
 	int rc;
 
-	if (!table || table->failed)
-		return -ENOMEM;
-	if (scols_print_table_to_string(table->table, &text) < 0)
+	if (!table || table->code)
+		return table ? -table->code : -ENOMEM;
+	if (table->scols.print_table_to_string(table->table, &text) < 0)
 		return -ENOMEM;
 	rc = fputs(text, out) == EOF || fputc('\n', out) == EOF ? -errno : 0;
 	free(text);

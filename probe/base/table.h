@@ -36,8 +36,9 @@ void np_table_set_list(struct np_table *table, size_t column, const struct np_bi
                        const char *none);
 
 /*
- *   -ENOMEM  now, or in any of the calls before
- *   other    of write(2)
+ *   -ENOMEM   now, or in any of the calls before
+ *   -ELIBACC  libsmartcols is not there
+ *   other     of write(2)
  */
 int np_table_print(struct np_table *table, FILE *out);
 

@@ -24,7 +24,7 @@ readonly BUILT=(
 	tests/vm/perf_read tests/deny_mempolicy
 )
 # What these load when they need it, which ldd does not tell.
-readonly LOADED=(libpfm.so.4)
+readonly LOADED=(libpfm.so.4 libsmartcols.so.1)
 # From the host: the peers that the checks compare with, a server to be placed, a reader of JSON.
 readonly PEERS=(numactl hwloc-bind memcached jq)
 
@@ -198,7 +198,7 @@ add_library() { # NAME
 	local path
 
 	path=$(/sbin/ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }')
-	[ -n "$path" ] || fail "$1: not found (apt-get install libpfm4)"
+	[ -n "$path" ] || fail "$1: not found (apt-get install libpfm4 libsmartcols1)"
 	install -D -m 755 "$(readlink -f "$path")" "$tree$path"
 }
 
