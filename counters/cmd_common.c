@@ -64,10 +64,5 @@ int nc_cmd_written(int rc)
 {
 	struct np_error err = { 0 };
 
-	if (rc == 0 && fflush(stdout) == EOF)
-		rc = -errno;
-	if (rc == 0)
-		return NP_EXIT_OK;
-	np_error_sys(&err, -rc, "%s", nc_cmd_stream_name(stdout));
-	return nc_cmd_fail(&err, NP_EXIT_NO);
+	return np_cli_written(rc, &err) < 0 ? nc_cmd_fail(&err, NP_EXIT_NO) : NP_EXIT_OK;
 }

@@ -4,6 +4,7 @@
  * interval, so that no wrap and no move of a CPU is missed however rarely somebody scrapes; a scrape
  * reads them again, at its own moment.
  */
+#include "../probe/base/clock.h"
 #include "../probe/base/table.h"
 #include "http.h"
 #include "listen.h"
@@ -138,14 +139,6 @@ struct server {
 	struct nc_metrics_value *values; /* of the page */
 };
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * ns_per_s + (uint64_t)now.tv_nsec;
-}
-
 static int server_init(struct server *server, struct nc_measure *measure, struct np_error *err)
 {
 	const struct nc_series *series = nc_session_series(measure->session);
@@ -168,7 +161,7 @@ static int server_init(struct server *server, struct nc_measure *measure, struct
 		.family = family ? family->name : NULL,
 		.source = nc_source_name(source),
 		.has_nodes = source == NC_SOURCE_NUMASTAT,
-		.start_ns = (int64_t)now_ns(CLOCK_REALTIME),
+		.start_ns = np_time_ns(),
 		.values = server->values,
 		.value_count = count,
 	};
@@ -195,7 +188,7 @@ static void add_counted(struct server *server)
 /* Reads the counters, unless somebody has just done so. */
 static int take_sample(struct server *server, struct np_error *err)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	uint64_t now = np_now_ns();
 	int rc;
 
 	if (server->has_sample && now - server->read_ns < SAMPLE_AGE_MS_MAX * ns_per_ms)
@@ -288,14 +281,14 @@ static void stop_signals(sigset_t *ret)
 /* Reads at every interval until a signal says stop, the time is over, or nothing is left to read. */
 static int run(struct server *server, const struct nc_measure_args *args, struct np_error *err)
 {
-	uint64_t start_ns = now_ns(CLOCK_MONOTONIC);
+	uint64_t start_ns = np_now_ns();
 	uint64_t duration_ns = (uint64_t)(args->duration_s * (double)ns_per_s);
 	sigset_t signals;
 
 	stop_signals(&signals);
 	for (;;) {
 		uint64_t wait_ns = args->interval_ms * ns_per_ms;
-		uint64_t gone_ns = now_ns(CLOCK_MONOTONIC) - start_ns;
+		uint64_t gone_ns = np_now_ns() - start_ns;
 		struct timespec wait;
 		int rc;
 

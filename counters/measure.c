@@ -2,7 +2,6 @@
 #include "measure.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,25 +31,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* A decimal number in min..max, or -EINVAL with the option's name. */
-static int parse_decimal(const char *option, const char *text, const double limits[2], double *ret,
-                         struct np_error *err)
-{
-	char *end;
-	double value;
-	char quoted[80];
-
-	errno = 0;
-	value = strtod(text, &end);
-	if (errno || end == text || *end || !isfinite(value) || value < limits[0] ||
-	    value > limits[1])
-		return np_error_set(err, EINVAL, "%s: '%s' is not a number in %.15g..%.15g", option,
-		                    np_error_quote(text, quoted, sizeof(quoted)), limits[0],
-		                    limits[1]);
-	*ret = value;
-	return 0;
-}
-
 static int parse_source(const char *name, struct nc_session_options *options_of,
                         struct np_error *err)
 {
@@ -79,7 +59,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return -np_cli_number("--interval", arg, 1, INTERVAL_MS_MAX, &args->interval_ms,
 		                      err);
 	case OPT_DURATION:
-		return -parse_decimal("--duration", arg, durations, &args->duration_s, err);
+		return -np_cli_decimal("--duration", "number", arg, durations, &args->duration_s,
+		                       err);
 	case OPT_SOURCE:
 		return -parse_source(arg, &args->options, err);
 	case OPT_FALLBACK:
@@ -89,7 +70,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		args->options.what = NC_CLASSES_DEFAULT | NC_CLASSES_HOME;
 		return 0;
 	case OPT_PEAK:
-		rc = parse_decimal("--peak", arg, peaks, &gigabytes, err);
+		rc = np_cli_decimal("--peak", "number", arg, peaks, &gigabytes, err);
 		args->peak.link_bytes_per_s = gigabytes * 1e9;
 		return -rc;
 	case OPT_MEASURED:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rows.h"
 
+#include "../probe/base/clock.h"
 #include "../probe/base/json.h"
 #include "row.h"
 
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 struct nc_rows {
@@ -61,14 +61,6 @@ int nc_rows_format_of(const char *file, enum nc_rows_format *ret, struct np_erro
 	                    np_error_quote(file, quoted, sizeof(quoted)));
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 /* The first line of JSON lines, in a new string; NULL when memory runs out. */
 static char *header(const struct nc_rows_about *about)
 {
@@ -87,7 +79,7 @@ static char *header(const struct nc_rows_about *about)
 	np_json_set_member(&object, "series", json_integer((json_int_t)about->series_count));
 	np_json_set_member(&object, "counters", json_integer((json_int_t)about->counter_count));
 	np_json_set_member(&object, "interval_ns", json_integer(about->interval_ms * 1000000LL));
-	np_json_set_member(&object, "start_time_ns", json_integer(now_ns()));
+	np_json_set_member(&object, "start_time_ns", json_integer(np_time_ns()));
 	if (object)
 		text = json_dumps(object, JSON_COMPACT);
 	json_decref(object);

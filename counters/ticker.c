@@ -5,6 +5,8 @@
  */
 #include "measure.h"
 
+#include "../probe/base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -32,14 +34,6 @@ struct ticker {
 	int rc;           /* of the first sample that failed; none is taken after it */
 	uint64_t last_ns; /* when to end, CLOCK_MONOTONIC; 0 = never */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- the program ---- */
 
@@ -194,7 +188,7 @@ static int patience_ms(const struct ticker *t)
 
 	if (t->last_ns == 0)
 		return -1;
-	now = now_ns();
+	now = np_now_ns();
 	if (now >= t->last_ns)
 		return 0;
 	/* Rounded up, so that it is not asked again and again in the last millisecond. */
@@ -214,7 +208,7 @@ static int run_loop(struct ticker *t, struct np_error *err)
 		if (ready < 0 && errno != EINTR)
 			return np_error_sys(err, errno, "poll");
 		take_signals(t);
-		if (t->last_ns && now_ns() >= t->last_ns)
+		if (t->last_ns && np_now_ns() >= t->last_ns)
 			t->is_over = true;
 		if (!t->is_over && read(t->fds[TICK], &expirations, sizeof(expirations)) > 0)
 			sample(t, err);
@@ -249,7 +243,7 @@ int nc_measure_run(const struct nc_measure_args *args, struct nc_measure *measur
 	if (rc == 0)
 		rc = open_timer(&t, args->interval_ms, err);
 	if (args->duration_s > 0)
-		t.last_ns = now_ns() + (uint64_t)(args->duration_s * 1e9);
+		t.last_ns = np_now_ns() + (uint64_t)(args->duration_s * 1e9);
 	if (rc == 0)
 		rc = run_loop(&t, err);
 	wait_for_program(&t);

@@ -6,7 +6,6 @@
 #include "../probe/base/cli.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,16 +315,13 @@ static error_t parse_irq(const char *arg, struct nr_args *args)
 
 static error_t parse_every(const char *text, struct nr_args *args)
 {
-	char *end;
-	double seconds = strtod(text, &end);
+	static const double limits[] = { 0.1, EVERY_MAX_S };
+	double seconds = 0;
+	int rc = np_cli_decimal("--verify-every", "number of seconds", text, limits, &seconds,
+	                        &args->err);
 
-	if (end == text || *end != '\0' || !isfinite(seconds) || seconds < 0.1 ||
-	    seconds > EVERY_MAX_S)
-		return -np_error_set(&args->err, EINVAL,
-		                     "--verify-every: '%s' is not a number of seconds in 0.1..%d",
-		                     text, EVERY_MAX_S);
 	args->verify_every_ns = (uint64_t)(seconds * 1e9);
-	return 0;
+	return -rc;
 }
 
 /* Options whose values have parsers elsewhere. */

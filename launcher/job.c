@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "job.h"
 
+#include "../probe/base/clock.h"
 #include "args.h"
-#include "lib/clock.h"
 #include "place.h"
 #include "tell.h"
 
@@ -184,7 +184,7 @@ static void tell_event(const struct nr_job *job, const struct nr_event *event)
 /* Whether one more line may be told in this minute; a thread that flips for hours fills no disk. */
 static bool may_tell(struct nr_job *job)
 {
-	uint64_t now = nr_now_ns();
+	uint64_t now = np_now_ns();
 
 	if (job->told_count == 0 ||
 	    now - job->told_since_ns > (uint64_t)TOLD_PERIOD_S * SECOND_NS) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pid.h"
 
+#include "../probe/base/clock.h"
 #include "../probe/base/sysroot.h"
 #include "lib/affinity.h"
-#include "lib/clock.h"
 #include "lib/tasks.h"
 #include "request.h"
 #include "show.h"
@@ -130,7 +130,7 @@ struct progress {
 static bool show_progress(void *context, uint64_t done_bytes, uint64_t total_bytes)
 {
 	struct progress *progress = context;
-	uint64_t now = nr_now_ns();
+	uint64_t now = np_now_ns();
 	double elapsed = (double)(now - progress->begin_ns) / 1e9;
 	double left;
 
@@ -191,7 +191,7 @@ static void tell_pages(pid_t pid, const struct nr_page_moves *moves, const struc
 static int move_pages(const struct np_sysroot *root, pid_t pid, const struct nr_plan *plan,
                       bool *ret_all, struct np_error *err)
 {
-	struct progress progress = { .is_shown = isatty(STDERR_FILENO), .begin_ns = nr_now_ns() };
+	struct progress progress = { .is_shown = isatty(STDERR_FILENO), .begin_ns = np_now_ns() };
 	struct nr_page_request request = {
 		.pid = pid,
 		.nodes = target_nodes(plan),

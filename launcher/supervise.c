@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "supervise.h"
 
+#include "../probe/base/clock.h"
 #include "args.h"
-#include "lib/clock.h"
 #include "signals.h"
 #include "sweep.h"
 #include "tell.h"
@@ -96,7 +96,7 @@ static void lose(struct nr_supervision *s, const struct nr_job *job)
 /* The last look at placements, while there is still something to see. */
 static void look_once_more(struct nr_supervision *s)
 {
-	uint64_t now = nr_now_ns();
+	uint64_t now = np_now_ns();
 
 	for (size_t i = 0; i < s->count; i++)
 		if (nr_job_is_alive(&s->jobs[i]) && !nr_job_check(&s->jobs[i], now, true) &&
@@ -218,7 +218,7 @@ static struct nr_job *find_job(struct nr_supervision *s, pid_t pid)
 static bool got_ready(struct nr_job *job)
 {
 	return job->state != NR_JOB_STARTING || job->ready.kind == NR_READY_DELAY ||
-	       nr_probe_is_ready(&job->probe, nr_now_ns());
+	       nr_probe_is_ready(&job->probe, np_now_ns());
 }
 
 static void end_job(struct nr_supervision *s, struct nr_job *job, int wait_status)
@@ -428,7 +428,7 @@ static int timeout_until(uint64_t deadline, uint64_t now)
 /* Waits for whatever comes first, and handles it. */
 static void turn(struct nr_supervision *s, struct pollfd *fds, struct nr_source **sources)
 {
-	uint64_t now = nr_now_ns();
+	uint64_t now = np_now_ns();
 	size_t count = 1;
 	size_t source_end;
 
@@ -456,21 +456,21 @@ static void turn(struct nr_supervision *s, struct pollfd *fds, struct nr_source 
 
 static void tick(struct nr_supervision *s)
 {
-	s->next_tick_ns = s->hook.tick ? s->hook.tick(s->hook.data, nr_now_ns()) : UINT64_MAX;
+	s->next_tick_ns = s->hook.tick ? s->hook.tick(s->hook.data, np_now_ns()) : UINT64_MAX;
 }
 
 static void run(struct nr_supervision *s, struct pollfd *fds, struct nr_source **sources)
 {
 	tick(s);
-	start_what_can(s, nr_now_ns());
-	check_due(s, nr_now_ns());
+	start_what_can(s, np_now_ns());
+	check_due(s, np_now_ns());
 	/* What was needed to begin is not needed while we wait. */
 	malloc_trim(0);
 	while (!all_ended(s)) {
 		uint64_t now;
 
 		turn(s, fds, sources);
-		now = nr_now_ns();
+		now = np_now_ns();
 		if (s->is_stopping)
 			stop_next(s, now);
 		else

@@ -11,7 +11,7 @@
 /* Called at each look at a program and at the end, to check or write what else there is. */
 struct nr_supervise_hook {
 	void (*looked)(void *data);
-	/* Called at each turn of the loop; returns when it wants to be called again (nr_now_ns). */
+	/* Called at each turn of the loop; returns when it wants to be called again (np_now_ns). */
 	uint64_t (*tick)(void *data, uint64_t now_ns);
 	void *data;
 };

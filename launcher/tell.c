@@ -3,6 +3,8 @@
 
 #include "args.h"
 
+#include "../probe/base/cli.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -61,10 +63,5 @@ int nr_written(int rc)
 {
 	struct np_error err = { 0 };
 
-	if (rc == 0 && fflush(stdout) == EOF)
-		rc = -errno;
-	if (rc == 0)
-		return 0;
-	np_error_sys(&err, -rc, "standard output");
-	return nr_fail(&err, NR_EXIT_FAILED);
+	return np_cli_written(rc, &err) < 0 ? nr_fail(&err, NR_EXIT_FAILED) : 0;
 }

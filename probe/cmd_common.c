@@ -52,10 +52,5 @@ int np_cmd_written(int rc)
 {
 	struct np_error err = { 0 };
 
-	if (rc == 0 && fflush(stdout) == EOF)
-		rc = -errno;
-	if (rc == 0)
-		return NP_EXIT_OK;
-	np_error_sys(&err, -rc, "standard output");
-	return np_cmd_fail(&err, NP_EXIT_NO);
+	return np_cli_written(rc, &err) < 0 ? np_cmd_fail(&err, NP_EXIT_NO) : NP_EXIT_OK;
 }

@@ -3,6 +3,7 @@
  * Finds a host's counters: by PMU, within it by CPU, within that by event. Each PMU's events are
  * encoded once.
  */
+#include "../../probe/base/array.h"
 #include "encode.h"
 #include "host_data.h"
 #include "libpfm4.h"
@@ -50,7 +51,7 @@ struct finder {
 	struct wanted *wanted; /* by the table's events */
 	struct coded *coded;   /* of one PMU */
 	struct nc_counter *items;
-	size_t count, room;
+	size_t count;
 	unsigned next_group;
 	struct nc_notes problems;
 };
@@ -267,21 +268,11 @@ static size_t code_events(struct finder *finder, const struct nc_pmu *pmu)
 
 static struct nc_counter *add(struct finder *finder)
 {
-	if (finder->count == COUNTERS_MAX) {
-		errno = E2BIG;
-		return NULL;
-	}
-	if (finder->count == finder->room) {
-		size_t room = finder->room ? finder->room * 2 : 64;
-		struct nc_counter *grown =
-			reallocarray(finder->items, room, sizeof(*finder->items));
+	void *items = finder->items;
+	int rc = np_array_grow(&items, finder->count, sizeof(*finder->items));
 
-		if (!grown)
-			return NULL;
-		finder->items = grown;
-		finder->room = room;
-	}
-	return &finder->items[finder->count++];
+	finder->items = items;
+	return rc < 0 ? NULL : &finder->items[finder->count++];
 }
 
 static void find_peer(const struct nc_host *host, const struct nc_place *place,

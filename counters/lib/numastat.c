@@ -7,6 +7,7 @@
  * The kernel counts for each CPU and adds up when the file is read; with vm.numa_stat = 0 it counts
  * nothing, and the file says 0.
  */
+#include "../../probe/base/clock.h"
 #include "backend.h"
 #include "machine.h"
 #include "sources.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NODE_DIR "sys/devices/system/node"
@@ -45,14 +45,6 @@ struct numastat {
 	size_t node_count;
 	struct node nodes[];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* The number of the line "KEY NUMBER". */
 static bool find_count(char *text, const char *key, uint64_t *ret)
@@ -215,7 +207,7 @@ static int open_nodes(const struct np_sysroot *root, const struct nc_host *host,
 	if (!numastat)
 		return np_error_sys(err, ENOMEM, "numastat");
 	numastat->backend.ops = &numastat_ops;
-	numastat->opened_ns = now_ns();
+	numastat->opened_ns = np_now_ns();
 	/* Removable once Linux >= 4.14: older ones have no such switch. */
 	if (np_sysroot_open_file(root, SWITCH, &numastat->switch_fd, NULL) < 0)
 		numastat->switch_fd = -1;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "../../probe/base/clock.h"
 #include "perf.h"
 #include "perf_sys.h"
 
@@ -7,10 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 /* What one read(2) of a group gives before its counts: their number and the two times. */
 enum { HEAD_WORDS = 3 };
@@ -296,7 +294,6 @@ int nc_perf_open_root(const char *root, const struct nc_host *host,
                       struct nc_backend **ret, struct np_error *err)
 {
 	struct nc_perf *perf;
-	struct timespec now;
 	int rc;
 
 	if (counters->count == 0)
@@ -330,8 +327,7 @@ int nc_perf_open_root(const char *root, const struct nc_host *host,
 		return rc;
 	}
 	nc_perf_settle(perf);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	perf->read_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	perf->read_ns = np_now_ns();
 	*ret = &perf->backend;
 	return 0;
 }

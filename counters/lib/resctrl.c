@@ -8,6 +8,7 @@
  * the groups are added up; they may come and go while we count. Monitoring groups are contained in
  * their control group's numbers.
  */
+#include "../../probe/base/clock.h"
 #include "backend.h"
 #include "machine.h"
 #include "sources.h"
@@ -19,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RESCTRL "sys/fs/resctrl"
@@ -75,14 +75,6 @@ struct resctrl {
 	bool must_look;     /* for groups, whatever the times say */
 	bool is_incomplete; /* a group's files could not be opened: no sum is known */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- which cache is of which socket ---- */
 
@@ -519,7 +511,7 @@ static int resctrl_create(const struct nc_host *host, struct resctrl **ret, stru
 	resctrl->backend.ops = &resctrl_ops;
 	resctrl->folder_fd = -1;
 	resctrl->root.fd = -1;
-	resctrl->opened_ns = now_ns();
+	resctrl->opened_ns = np_now_ns();
 	rc = np_sysroot_open(nc_host_root(host), &resctrl->root, err);
 	if (rc == 0)
 		rc = find_domains(resctrl, host, err);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "../../probe/base/clock.h"
 #include "accumulate.h"
 #include "log.h"
 #include "series.h"
@@ -6,9 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 struct nc_session {
 	enum nc_source source;
@@ -37,14 +35,6 @@ static const char *const note_names[NC_NOTE_COUNT] = {
 const char *nc_note_name(enum nc_note note)
 {
 	return note < NC_NOTE_COUNT ? note_names[note] : "";
-}
-
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 /* ---- from open to close ---- */
@@ -78,12 +68,12 @@ static int begin(struct nc_session *session, struct np_error *err)
 
 	/* The one before it is slow, and of no use but to bring code and pages in. */
 	for (int i = 0; i < 2 && rc == 0; i++) {
-		session->sample_ns = read_clock(CLOCK_MONOTONIC);
+		session->sample_ns = np_now_ns();
 		rc = look(session, err);
 	}
 	if (rc < 0)
 		return rc;
-	session->looked_ns = read_clock(CLOCK_MONOTONIC);
+	session->looked_ns = np_now_ns();
 	session->begin_ns = session->sample_ns;
 	for (size_t i = 0; i < session->counters.count; i++) {
 		nc_count_begin(&session->counts[i], &session->readings[i]);
@@ -358,12 +348,12 @@ static void add_up(struct nc_session *session, uint64_t clock_ns)
 int nc_session_read(struct nc_session *session, struct nc_sample *ret, struct np_error *err)
 {
 	uint64_t before_ns = session->sample_ns;
-	uint64_t time_ns;
+	int64_t time_ns;
 	uint64_t clock_ns;
 	int rc;
 
-	session->sample_ns = read_clock(CLOCK_MONOTONIC);
-	time_ns = read_clock(CLOCK_REALTIME);
+	session->sample_ns = np_now_ns();
+	time_ns = np_time_ns();
 	session->log.elapsed_ns = session->sample_ns - session->begin_ns;
 	rc = look(session, err);
 	if (rc < 0) {
@@ -371,10 +361,10 @@ int nc_session_read(struct nc_session *session, struct nc_sample *ret, struct np
 		return rc;
 	}
 	clock_ns = session->sample_ns - session->looked_ns;
-	session->looked_ns = read_clock(CLOCK_MONOTONIC);
+	session->looked_ns = np_now_ns();
 	add_up(session, clock_ns);
 	*ret = (struct nc_sample){
-		.time_ns = (int64_t)time_ns,
+		.time_ns = time_ns,
 		.elapsed_ns = session->sample_ns - session->begin_ns,
 		.interval_ns = session->sample_ns - before_ns,
 		.values = session->values,

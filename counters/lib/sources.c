@@ -3,6 +3,7 @@
  * The ladder of sources: what each finds here, and why it cannot be had.
  */
 #include "sources.h"
+#include "../../probe/base/array.h"
 #include "backend.h"
 #include "machine.h"
 #include "pmu.h"
@@ -76,12 +77,11 @@ int nc_refused(const struct nc_source_state *state, struct np_error *err)
 int nc_append_counter(struct nc_counters *counters, const struct nc_counter *counter,
                       struct np_error *err)
 {
-	struct nc_counter *grown =
-		reallocarray(counters->items, counters->count + 1, sizeof(*grown));
+	void *items = counters->items;
 
-	if (!grown)
+	if (np_array_grow(&items, counters->count, sizeof(*counter)) < 0)
 		return np_error_sys(err, ENOMEM, "counters");
-	counters->items = grown;
+	counters->items = items;
 	counters->items[counters->count++] = *counter;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table.h"
 
+#include "../../probe/base/array.h"
 #include "../../probe/base/file.h"
 
 #include <errno.h>
@@ -23,20 +24,6 @@ const char *nc_table_keep(struct nc_tables *tables, const char *text)
 	kept->next = tables->kept;
 	tables->kept = kept;
 	return kept->text;
-}
-
-/* Doubles the room each time that the number reaches a power of two. */
-int nc_make_room(void **items, size_t count, size_t size)
-{
-	void *grown;
-
-	if (count & (count - 1))
-		return 0;
-	grown = realloc(*items, (count ? 2 * count : 1) * size);
-	if (!grown)
-		return -ENOMEM;
-	*items = grown;
-	return 0;
 }
 
 void nc_family_release(struct nc_family *family)
@@ -80,7 +67,7 @@ static int merge(struct nc_tables *tables, struct nc_tables *from)
 
 		if (nc_tables_find_name(tables, family->name))
 			continue;
-		if (nc_make_room(&families, tables->count, sizeof(*family)) < 0)
+		if (np_array_grow(&families, tables->count, sizeof(*family)) < 0)
 			return -ENOMEM;
 		tables->families = families;
 		tables->families[tables->count++] = *family;

@@ -47,9 +47,6 @@ extern const size_t nc_builtin_table_count;
 /* A copy that lives as long as @tables; NULL when there is no memory. */
 const char *nc_table_keep(struct nc_tables *tables, const char *text);
 
-/* Grows *items, of which there are @count, so that one more has room. 0, or -ENOMEM. */
-int nc_make_room(void **items, size_t count, size_t size);
-
 /* Frees what a family owns itself: all but its strings. */
 void nc_family_release(struct nc_family *family);
 

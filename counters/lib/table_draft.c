@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table_draft.h"
 
+#include "../../probe/base/array.h"
 #include "../../probe/base/nearest.h"
 
 #include <errno.h>
@@ -421,7 +422,7 @@ static int add_event(struct nc_draft *draft, unsigned number, struct np_error *e
 		rc = keep_strings(draft, number, &event, err);
 	if (rc < 0)
 		return rc;
-	if (nc_make_room(&events, count, sizeof(*draft->events)) < 0)
+	if (np_array_grow(&events, count, sizeof(*draft->events)) < 0)
 		return np_error_sys(err, ENOMEM, "event table");
 	draft->events = events;
 	draft->events[count] = event;
@@ -507,7 +508,7 @@ int nc_draft_end_family(struct nc_draft *draft, struct np_error *err)
 	rc = check_family(draft, err);
 	if (rc == 0)
 		rc = complete(draft, err);
-	if (rc == 0 && nc_make_room(&families, tables->count, sizeof(draft->family)) < 0)
+	if (rc == 0 && np_array_grow(&families, tables->count, sizeof(draft->family)) < 0)
 		rc = np_error_sys(err, ENOMEM, "event table");
 	if (rc < 0)
 		return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The process is walked mapping by mapping, and each in windows (page_mover.h), in some passes. */
-#include "clock.h"
+#include "../../probe/base/clock.h"
 #include "numa_maps.h"
 #include "page_mover.h"
 #include "process.h"
@@ -321,7 +321,7 @@ int nr_move_pages(const struct np_sysroot *root, const struct nr_page_request *r
                   struct nr_page_moves *ret, struct np_error *err)
 {
 	struct nr_page_moves moves = { .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE) };
-	uint64_t start_ns = nr_now_ns();
+	uint64_t start_ns = np_now_ns();
 	struct nr_mover *mover;
 	int rc = check(root, request, err);
 
@@ -343,7 +343,7 @@ int nr_move_pages(const struct np_sysroot *root, const struct nr_page_request *r
 	np_bitmap_release(&mover->open);
 	free(mover->given);
 	free(mover);
-	moves.took_ns = nr_now_ns() - start_ns;
+	moves.took_ns = np_now_ns() - start_ns;
 	if (rc == 0)
 		*ret = moves;
 	return rc;

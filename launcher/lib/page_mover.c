@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "page_mover.h"
-#include "clock.h"
+#include "../../probe/base/clock.h"
 
 #include "process.h"
 
@@ -198,11 +198,11 @@ static size_t fill_call(struct nr_mover *mover, size_t *next)
 /* Moves what fill_call() has put together. Errors that are the pages' own are left in status. */
 static int do_call(struct nr_mover *mover, size_t count, struct np_error *err)
 {
-	uint64_t start_ns = nr_now_ns();
+	uint64_t start_ns = np_now_ns();
 	long rc = call_kernel(mover, count, mover->call_addresses, mover->call_nodes,
 	                      mover->call_status);
 	int code = rc < 0 ? errno : 0;
-	uint64_t took_ns = nr_now_ns() - start_ns;
+	uint64_t took_ns = np_now_ns() - start_ns;
 
 	mover->moves->calls++;
 	if (took_ns > mover->moves->longest_ns)

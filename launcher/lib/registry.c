@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "registry.h"
-#include "clock.h"
+#include "../../probe/base/clock.h"
 
 #include "process.h"
 #include "record.h"
@@ -444,7 +444,7 @@ static int refuse_wait(const struct nr_registry *registry, struct np_error *err)
 
 static uint64_t now_ms(void)
 {
-	return nr_now_ns() / 1000000;
+	return np_now_ns() / 1000000;
 }
 
 int nr_registry_lock(struct nr_registry *registry, struct np_error *err)

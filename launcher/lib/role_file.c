@@ -4,6 +4,7 @@
  * line for the last value's rest, and tells its handler no line numbers. So the lines are given to
  * it by a reader of ours, which looks at each one first.
  */
+#include "../../probe/base/array.h"
 #include "../../probe/base/file.h"
 #include "../../probe/base/nearest.h"
 #include "role_draft.h"
@@ -104,31 +105,17 @@ static const char *find_name(const char *line, size_t *ret_length)
 	return *rest && !strchr(COMMENT_SIGNS, *rest) ? NULL : name;
 }
 
-/* Doubles the room each time that the number reaches a power of two. */
-static int make_room(void **items, size_t count, size_t size)
-{
-	void *grown;
-
-	if (count & (count - 1))
-		return 0;
-	grown = realloc(*items, (count ? 2 * count : 1) * size);
-	if (!grown)
-		return -ENOMEM;
-	*items = grown;
-	return 0;
-}
-
 static int add_role(struct nr_role_file *file, const char *name, size_t length, unsigned line)
 {
 	struct nr_roles *roles = &file->roles;
 	void *role = roles->roles;
 	void *draft = file->drafts;
-	int rc = make_room(&role, roles->count, sizeof(*roles->roles));
+	int rc = np_array_grow(&role, roles->count, sizeof(*roles->roles));
 	char *copy;
 
 	roles->roles = role;
 	if (rc == 0)
-		rc = make_room(&draft, roles->count, sizeof(*file->drafts));
+		rc = np_array_grow(&draft, roles->count, sizeof(*file->drafts));
 	file->drafts = draft;
 	copy = rc == 0 ? strndup(name, length) : NULL;
 	if (!copy)

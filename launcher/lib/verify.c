@@ -3,7 +3,7 @@
  * A look costs a system call for each thread's CPUs and three for its policy; causes are sought only
  * where something is wrong.
  */
-#include "clock.h"
+#include "../../probe/base/clock.h"
 #include "numa_maps.h"
 #include "pages.h"
 #include "verify_parts.h"
@@ -27,8 +27,8 @@ int nr_verify_begin(const struct nr_plan *plan, pid_t program, struct nr_verific
 		.program = program,
 		.checks_cpus = plan->binds_cpus,
 		.policy = { .mode = plan->policy.mode, .balancing = plan->policy.balancing },
-		.begin_ns = nr_now_ns(),
-		.begin_time_ns = nr_time_ns(),
+		.begin_ns = np_now_ns(),
+		.begin_time_ns = np_time_ns(),
 		.state = calloc(1, sizeof(*v.state)),
 	};
 	int rc;
@@ -414,7 +414,7 @@ static int check_known(struct nr_verification *v, unsigned flags)
 static int check_pages(struct nr_verification *v)
 {
 	struct nr_pages pages = { 0 };
-	uint64_t begin = nr_now_ns();
+	uint64_t begin = np_now_ns();
 	bool found = false;
 	bool lost;
 
@@ -435,7 +435,7 @@ static int check_pages(struct nr_verification *v)
 	nr_pages_release(&v->pages);
 	v->pages = pages;
 	v->has_pages = true;
-	v->pages_cost_ns = nr_now_ns() - begin;
+	v->pages_cost_ns = np_now_ns() - begin;
 	lost = pages.outside_bytes > 0;
 	if (lost != v->pages_lost)
 		nr_event_add_pages(v, lost ? NR_CHANGE_LOST : NR_CHANGE_BACK);
@@ -474,7 +474,7 @@ int nr_verify_check(struct nr_verification *v, unsigned flags, struct np_error *
 		v->check_count--;
 		return np_error_set(err, ESRCH, "process %d has ended", v->program);
 	}
-	v->last_check_ns = nr_now_ns();
+	v->last_check_ns = np_now_ns();
 	sort_threads(v);
 	return 0;
 }

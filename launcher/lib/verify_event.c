@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "clock.h"
+#include "../../probe/base/clock.h"
 #include "verify_parts.h"
 
 #include <errno.h>
@@ -88,8 +88,8 @@ static struct nr_event *add_event(struct nr_verification *v, enum nr_change chan
 	*event = (struct nr_event){
 		.change = change,
 		.item = item,
-		.time_ns = nr_time_ns(),
-		.after_ns = nr_now_ns() - v->begin_ns,
+		.time_ns = np_time_ns(),
+		.after_ns = np_now_ns() - v->begin_ns,
 	};
 	if (thread) {
 		event->thread = thread->thread;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,13 @@ void np_cli_bad_option(const struct argp_state *state, struct np_error *err)
 		explain_short(state->root_argp, word, err);
 }
 
+int np_cli_written(int rc, struct np_error *err)
+{
+	if (rc == 0 && fflush(stdout) == EOF)
+		rc = -errno;
+	return rc < 0 ? np_error_sys(err, -rc, "standard output") : 0;
+}
+
 int np_cli_number(const char *option, const char *text, unsigned min, unsigned max, unsigned *ret,
                   struct np_error *err)
 {
@@ -176,6 +184,24 @@ int np_cli_number(const char *option, const char *text, unsigned min, unsigned m
 		return np_error_set(err, EINVAL, "%s: '%s' is not a number in %u..%u", option,
 		                    np_error_quote(text, quoted, sizeof(quoted)), min, max);
 	*ret = (unsigned)value;
+	return 0;
+}
+
+int np_cli_decimal(const char *option, const char *noun, const char *text, const double limits[2],
+                   double *ret, struct np_error *err)
+{
+	char quoted[QUOTE_SIZE];
+	double value;
+	char *end;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (errno || end == text || *end || !isfinite(value) || value < limits[0] ||
+	    value > limits[1])
+		return np_error_set(err, EINVAL, "%s: '%s' is not a %s in %.15g..%.15g", option,
+		                    np_error_quote(text, quoted, sizeof(quoted)), noun, limits[0],
+		                    limits[1]);
+	*ret = value;
 	return 0;
 }
 

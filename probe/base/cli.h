@@ -38,8 +38,20 @@ int np_cli_find_command(const struct argp *common, const char *doc, int argc, ch
 /* Names the option that getopt refused, unless err already holds the reason. */
 void np_cli_bad_option(const struct argp_state *state, struct np_error *err);
 
+/*
+ * Ends output to stdout, @rc being how writing it went: 0, or a negative errno with "standard output"
+ * and why in err.
+ */
+int np_cli_written(int rc, struct np_error *err);
+
 /* A whole number in min..max, or -EINVAL with "--count: 'x' is not a number in 1..9". */
 int np_cli_number(const char *option, const char *text, unsigned min, unsigned max, unsigned *ret,
                   struct np_error *err);
+
+/*
+ * A decimal number in limits[0]..limits[1], or -EINVAL with "--every: 'x' is not a @noun in 0.1..9".
+ */
+int np_cli_decimal(const char *option, const char *noun, const char *text, const double limits[2],
+                   double *ret, struct np_error *err);
 
 #endif

@@ -11,12 +11,12 @@ static int64_t read_clock(clockid_t clock)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-uint64_t nr_now_ns(void)
+uint64_t np_now_ns(void)
 {
 	return (uint64_t)read_clock(CLOCK_MONOTONIC);
 }
 
-int64_t nr_time_ns(void)
+int64_t np_time_ns(void)
 {
 	return read_clock(CLOCK_REALTIME);
 }
