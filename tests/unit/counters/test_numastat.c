@@ -4,8 +4,9 @@
  */
 #include "host.h"
 
-#include "../../../counters/lib/backend.h"
+enum { READINGS_MAX = 64 };
 #include "../../../counters/lib/sources.h"
+#include "file_backend.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,30 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { READINGS_MAX = 64, PAGES = 4096 };
-
-/* ---- files that vanish while they are open, as sysfs has it and no plain file system ---- */
-
-static const char *vanished; /* a part of the path; NULL = none */
-
-ssize_t __real_pread(int fd, void *buf, size_t count, off_t offset);
-ssize_t __wrap_pread(int fd, void *buf, size_t count, off_t offset);
-
-ssize_t __wrap_pread(int fd, void *buf, size_t count, off_t offset)
-{
-	char link[64];
-	char path[PATH_MAX];
-	ssize_t len;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = vanished ? readlink(link, path, sizeof(path) - 1) : 0;
-	path[len > 0 ? len : 0] = '\0';
-	if (vanished && strstr(path, vanished)) {
-		errno = ENODEV;
-		return -1;
-	}
-	return __real_pread(fd, buf, count, offset);
-}
+enum { PAGES = 4096 };
 
 /* ---- two nodes with CPUs, and one without ---- */
 
@@ -64,55 +42,9 @@ static void build(const struct host *host)
 	host_write(host, "proc/sys/vm/numa_stat", "1\n");
 }
 
-struct opened {
-	struct nc_host *host;
-	struct nc_counters counters;
-	struct nc_backend *backend;
-	struct nc_reading readings[READINGS_MAX];
-};
-
-static struct nc_host *load(const char *root)
-{
-	struct nc_host_source from = { .root = root };
-	struct nc_host *host = NULL;
-	struct np_error err = { 0 };
-
-	assert_np_ok(nc_host_load(&from, &host, &err), &err);
-	return host;
-}
-
 static void open_all(const char *root, struct opened *ret)
 {
-	struct np_error err = { 0 };
-
-	memset(ret, 0, sizeof(*ret));
-	ret->host = load(root);
-	assert_np_ok(nc_numastat_open(ret->host, &ret->counters, &ret->backend, &err), &err);
-	assert_in_range(ret->counters.count, 1, READINGS_MAX);
-}
-
-static void close_all(struct opened *opened)
-{
-	opened->backend->ops->close(opened->backend);
-	nc_counters_release(&opened->counters);
-	nc_host_free(opened->host);
-}
-
-static int try_read(struct opened *opened, struct np_error *err)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return opened->backend->ops->read(
-		opened->backend, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
-		opened->readings, err);
-}
-
-static void read_all(struct opened *opened)
-{
-	struct np_error err = { 0 };
-
-	assert_np_ok(try_read(opened, &err), &err);
+	open_files(root, nc_numastat_open, ret);
 }
 
 static size_t index_of(const struct opened *opened, enum nc_class what, unsigned node)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is read of PMUs and CPUs, well and badly formed. */
 #include "host.h"
+#include "loaded.h"
 
 #include "../../../counters/lib/host_data.h"
 
@@ -48,16 +49,6 @@ static void write_pmu(const struct host *host, const char *name, const char *cpu
 	host_link(host, path, target);
 }
 
-static struct nc_host *load(const struct host *host)
-{
-	const struct nc_host_source from = { .root = host->dir };
-	struct np_error err = { 0 };
-	struct nc_host *ret = NULL;
-
-	assert_np_ok(nc_host_load(&from, &ret, &err), &err);
-	return ret;
-}
-
 static void assert_noted(const struct nc_host *host, const char *part)
 {
 	char all[8192] = "";
@@ -90,7 +81,7 @@ static void a_pmu_is_read_through_its_link(void **state)
 	host_write(files, "sys/devices/uncore_upi_0/format/umask", "config:8-15,32-55\n");
 	host_write(files, "sys/devices/uncore_upi_0/alias", "uncore_type_8_0\n");
 
-	host = load(files);
+	host = load(files->dir);
 	assert_number(nc_host_pmu_count(host), 1);
 	pmu = nc_host_pmu(host, 0);
 	assert_text(pmu->name, "uncore_upi_0");
@@ -117,7 +108,7 @@ static void the_kind_of_mask_tells_boxes_from_cores(void **state)
 	write_pmu(files, "software", NULL, NULL);
 	write_pmu(files, "near", "associated_cpus", "1-3\n");
 
-	host = load(files);
+	host = load(files->dir);
 	assert_set(&find(host, "box")->cpus, "1,3");
 	assert_true(find(host, "box")->has_cpus && !find(host, "box")->is_core);
 	assert_set(&find(host, "core")->cpus, "0-2");
@@ -140,7 +131,7 @@ static void pmus_come_in_the_order_of_their_numbers(void **state)
 	for (size_t i = 0; i < 3; i++)
 		write_pmu(files, names[2 - i], "cpumask", "0\n");
 
-	host = load(files);
+	host = load(files->dir);
 	for (size_t i = 0; i < 3; i++)
 		assert_text(nc_host_pmu(host, i)->name, names[i]);
 	nc_host_free(host);
@@ -174,7 +165,7 @@ static void a_damaged_pmu_is_left_out_with_a_note(void **state)
 		snprintf(path, sizeof(path), "sys/devices/uncore_imc_0/%s", cases[i].file);
 		host_write(files, path, cases[i].text);
 
-		host = load(files);
+		host = load(files->dir);
 		assert_noted(host, cases[i].note);
 		assert_null(find(host, "uncore_imc_0"));
 		assert_non_null(find(host, "uncore_imc_1"));
@@ -193,7 +184,7 @@ static void a_pmu_without_a_type_is_left_out(void **state)
 	host_link(files, SHOWN "/loop", "loop");
 	host_fifo(files, SHOWN "/pipe/type");
 
-	host = load(files);
+	host = load(files->dir);
 	assert_number(nc_host_pmu_count(host), 0);
 	assert_noted(host, "odd is left out: ");
 	assert_noted(host, "nowhere is left out: ");
@@ -212,7 +203,7 @@ static void a_field_of_a_newer_kernel_costs_that_term_alone(void **state)
 	host_write(files, "sys/devices/arm_spe_0/format/event", "config:0-7\n");
 	host_write(files, "sys/devices/arm_spe_0/format/filter", "config4:0-63\n");
 
-	host = load(files);
+	host = load(files->dir);
 	assert_number(find(host, "arm_spe_0")->format_count, 1);
 	assert_number(nc_host_note_count(host), 0);
 	nc_host_free(host);
@@ -226,7 +217,7 @@ static void cpus_of_a_mask_that_are_offline_are_left_out(void **state)
 	two_sockets(files);
 	write_pmu(files, "uncore_imc_0", "cpumask", "0,7\n");
 
-	host = load(files);
+	host = load(files->dir);
 	assert_set(&find(host, "uncore_imc_0")->cpus, "0");
 	assert_noted(host, "uncore_imc_0: CPU 7 of its mask is not online");
 	nc_host_free(host);
@@ -241,7 +232,7 @@ static void sockets_are_the_packages_of_online_cpus(void **state)
 	write_cpus(files, "0,2-3,5\n", (const int[]){ 0, 0, 8, 8, 16, -1 }, 6);
 	host_write_cpu(files, 3, "topology/die_id", "1\n");
 
-	host = load(files);
+	host = load(files->dir);
 	assert_set(nc_host_online(host), "0,2-3,5");
 	assert_set(nc_host_sockets(host), "0,8");
 	assert_true(nc_host_socket_of(host, 3, &socket, &die));
@@ -262,7 +253,7 @@ static void without_a_list_of_online_cpus_those_that_are_there_count(void **stat
 	two_sockets(files);
 	host_remove(files, CPU_DIR "/online");
 
-	host = load(files);
+	host = load(files->dir);
 	assert_set(nc_host_online(host), "0-3");
 	assert_set(nc_host_sockets(host), "0-1");
 	assert_noted(host, "all CPUs that are there are taken to be online");
@@ -280,7 +271,7 @@ static void a_damaged_package_id_makes_that_cpu_one_of_no_socket(void **state)
 	host_write_cpu(files, 2, "topology/physical_package_id", "100000\n");
 	host_write_cpu(files, 3, "topology/die_id", "what\n");
 
-	host = load(files);
+	host = load(files->dir);
 	assert_false(nc_host_socket_of(host, 1, &socket, &die));
 	assert_false(nc_host_socket_of(host, 2, &socket, &die));
 	assert_true(nc_host_socket_of(host, 3, &socket, &die));
@@ -298,7 +289,7 @@ static void a_host_without_pmus_or_cpuinfo_is_an_answer(void **state)
 	two_sockets(files);
 	host_remove(files, "proc/cpuinfo");
 
-	host = load(files);
+	host = load(files->dir);
 	assert_number(nc_host_pmu_count(host), 0);
 	assert_null(nc_host_family(host));
 	assert_noted(host, "no PMUs: ");
@@ -351,7 +342,7 @@ static void notes_have_an_end(void **state)
 		host_mkdir(files, path);
 	}
 
-	host = load(files);
+	host = load(files->dir);
 	assert_number(nc_host_note_count(host), NC_NOTES_MAX);
 	assert_text(nc_host_note(host, NC_NOTES_MAX - 1), "and more, which are not listed");
 	nc_host_free(host);

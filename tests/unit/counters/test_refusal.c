@@ -4,6 +4,7 @@
  * kernel here answers under a filter and to an ordinary user.
  */
 #include "host.h"
+#include "loaded.h"
 
 #include "../../../counters/lib/backend.h"
 
@@ -30,16 +31,6 @@ enum { NOBODY = 65534 };
 #define FILTERED "Seccomp:\t2\n"
 #define FIRST_NAMESPACE "         0          0 4294967295\n"
 #define OWN_NAMESPACE "         0       1000          1\n"
-
-static struct nc_host *load(const char *root)
-{
-	struct nc_host_source from = { .root = root };
-	struct nc_host *host = NULL;
-	struct np_error err = { 0 };
-
-	assert_np_ok(nc_host_load(&from, &host, &err), &err);
-	return host;
-}
 
 static const struct machine {
 	const char *name;

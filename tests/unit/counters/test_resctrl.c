@@ -5,8 +5,9 @@
  */
 #include "host.h"
 
-#include "../../../counters/lib/backend.h"
+enum { READINGS_MAX = 16 };
 #include "../../../counters/lib/sources.h"
+#include "file_backend.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,31 +18,6 @@
 #include <unistd.h>
 
 #define RESCTRL "sys/fs/resctrl"
-
-enum { READINGS_MAX = 16 };
-
-/* ---- files that vanish while they are open, as kernfs has it and no plain file system ---- */
-
-static const char *vanished; /* a part of the path; NULL = none */
-
-ssize_t __real_pread(int fd, void *buf, size_t count, off_t offset);
-ssize_t __wrap_pread(int fd, void *buf, size_t count, off_t offset);
-
-ssize_t __wrap_pread(int fd, void *buf, size_t count, off_t offset)
-{
-	char link[64];
-	char path[PATH_MAX];
-	ssize_t len;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = vanished ? readlink(link, path, sizeof(path) - 1) : 0;
-	path[len > 0 ? len : 0] = '\0';
-	if (vanished && strstr(path, vanished)) {
-		errno = ENODEV;
-		return -1;
-	}
-	return __real_pread(fd, buf, count, offset);
-}
 
 /* ---- a host with two sockets whose caches are numbered 0 and 8 ---- */
 
@@ -87,51 +63,9 @@ static void build_mounted(const struct host *host)
 	write_domain(host, "mon_data/mon_L3_08", "2000\n", "1500\n");
 }
 
-static struct nc_host *load(const struct host *host)
-{
-	struct nc_host_source from = { .root = host->dir };
-	struct nc_host *loaded = NULL;
-	struct np_error err = { 0 };
-
-	assert_np_ok(nc_host_load(&from, &loaded, &err), &err);
-	return loaded;
-}
-
-struct opened {
-	struct nc_host *host;
-	struct nc_counters counters;
-	struct nc_backend *backend;
-	struct nc_reading readings[READINGS_MAX];
-};
-
 static void open_all(const struct host *host, struct opened *ret)
 {
-	struct np_error err = { 0 };
-
-	memset(ret, 0, sizeof(*ret));
-	ret->host = load(host);
-	assert_np_ok(nc_resctrl_open(ret->host, &ret->counters, &ret->backend, &err), &err);
-	assert_in_range(ret->counters.count, 1, READINGS_MAX);
-}
-
-static void close_all(struct opened *opened)
-{
-	opened->backend->ops->close(opened->backend);
-	nc_counters_release(&opened->counters);
-	nc_host_free(opened->host);
-}
-
-static void read_all(struct opened *opened)
-{
-	struct np_error err = { 0 };
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	assert_np_ok(opened->backend->ops->read(opened->backend,
-	                                        (uint64_t)now.tv_sec * 1000000000u +
-	                                                (uint64_t)now.tv_nsec,
-	                                        opened->readings, &err),
-	             &err);
+	open_files(host->dir, nc_resctrl_open, ret);
 }
 
 static const struct nc_reading *reading_of(const struct opened *opened, enum nc_class what,
@@ -489,7 +423,7 @@ static void a_lack_has_its_own_reason_and_remedy(void **state)
 			host_write(*state, "proc/filesystems", refusal->filesystems);
 		if (refusal->is_mounted)
 			host_write(*state, RESCTRL "/info/last_cmd_status", "ok\n");
-		host = load(*state);
+		host = load(((const struct host *)*state)->dir);
 
 		assert_np_ok(nc_resctrl_look(host, &said, &err), &err);
 		assert_number(said.availability, NC_UNAVAILABLE);
@@ -513,7 +447,7 @@ static void what_is_found_is_told(void **state)
 	struct nc_host *host;
 
 	build_mounted(*state);
-	host = load(*state);
+	host = load(((const struct host *)*state)->dir);
 
 	assert_np_ok(nc_resctrl_look(host, &said, &err), &err);
 

@@ -3,6 +3,7 @@
  * The ladder of sources: what is found on machines made up and on this one, and why not more.
  */
 #include "host.h"
+#include "loaded.h"
 
 #include "../../../counters/lib/backend.h"
 
@@ -22,16 +23,6 @@
 	"model name\t: Intel(R) Xeon(R) of tomorrow\nstepping\t: 0\n"
 #define ON_METAL "flags\t\t: fpu arch_perfmon sse\n"
 #define IN_A_GUEST "flags\t\t: fpu hypervisor sse\n"
-
-static struct nc_host *load(const char *root)
-{
-	struct nc_host_source from = { .root = root };
-	struct nc_host *host = NULL;
-	struct np_error err = { 0 };
-
-	assert_np_ok(nc_host_load(&from, &host, &err), &err);
-	return host;
-}
 
 static void look(const struct host *host, struct nc_source_state ret[NC_SOURCE_COUNT])
 {
