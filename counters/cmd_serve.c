@@ -242,27 +242,42 @@ static int scrape(void *context, const char *accept, struct nc_http_page *ret, s
 
 /* ---- the main thread ---- */
 
-/* For the journal: what the session has seen happen since the last time. */
-static void show_events(struct server *server)
+/*
+ * For the journal: what the session has seen happen since the last time, in a new string; NULL when
+ * there is nothing, or no memory for it.
+ */
+static char *take_events(struct server *server)
 {
 	const struct nc_session *session = server->measure->session;
 	uint64_t total;
 	size_t kept = nc_session_event_count(session, &total);
 	uint64_t fresh = total - server->events_shown;
+	char *text = NULL;
+	size_t size;
+	FILE *out = fresh > 0 ? open_memstream(&text, &size) : NULL;
 
+	if (!out)
+		return NULL;
 	server->events_shown = total;
 	for (size_t i = fresh < kept ? kept - (size_t)fresh : 0; i < kept; i++)
-		fprintf(stderr, "numacount: %s\n", nc_session_event(session, i));
+		fprintf(out, "numacount: %s\n", nc_session_event(session, i));
+	fclose(out);
+	return text;
 }
 
 static int tick(struct server *server, struct np_error *err)
 {
+	char *events;
 	int rc;
 
 	pthread_mutex_lock(&server->lock);
 	rc = take_sample(server, err);
-	show_events(server);
+	events = take_events(server);
 	pthread_mutex_unlock(&server->lock);
+	/* A reader of the journal that is slow must not hold up a scrape. */
+	if (events)
+		fputs(events, stderr);
+	free(events);
 	return rc;
 }
 
