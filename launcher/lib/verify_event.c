@@ -73,6 +73,18 @@ static int make_room(struct nr_verification *v)
 	return 0;
 }
 
+/*
+ * A process has the name of the one that started it until it runs a program of its own, which may be after it
+ * was first seen.
+ */
+static void name_now(const struct nr_verification *v, const struct nr_thread *thread, char *buf,
+                     unsigned size)
+{
+	nr_tasks_name(&v->state->root, thread->thread, buf, size);
+	if (strcmp(buf, "?") == 0) /* it has ended */
+		snprintf(buf, size, "%s", thread->name);
+}
+
 /* A new event, to be completed; NULL when memory ran out. */
 static struct nr_event *add_event(struct nr_verification *v, enum nr_change change,
                                   enum nr_item item, const struct nr_thread *thread)
@@ -93,7 +105,7 @@ static struct nr_event *add_event(struct nr_verification *v, enum nr_change chan
 	};
 	if (thread) {
 		event->thread = thread->thread;
-		memcpy(event->name, thread->name, sizeof(event->name));
+		name_now(v, thread, event->name, sizeof(event->name));
 	}
 	return event;
 }
