@@ -15,15 +15,6 @@
 
 struct nc_charts; /* opaque */
 
-/*
- * Makes the directory, if it is not there, and sees that it can be written to and that gnuplot
- * runs: to be called before a long run.
- *
- *   -ENOENT  no gnuplot; err names the package
- *   -errno of mkdir(2), access(2)
- */
-int nc_charts_prepare(const char *directory, struct np_error *err);
-
 /* The caller ends *ret with nc_charts_free(). @about must outlive it. -ENOMEM */
 int nc_charts_create(const struct nc_rows_about *about, struct nc_charts **ret,
                      struct np_error *err);
@@ -38,7 +29,7 @@ void nc_charts_add(struct nc_charts *charts, const struct nc_sample *sample);
  * 1. Those that a run before left there are removed.
  *
  *   -ENODATA  nothing was sampled
- *   -errno of open(2), write(2), and as nc_gnuplot_run()
+ *   -errno of open(2), write(2), and as np_gnuplot_run()
  */
 int nc_charts_draw(const struct nc_charts *charts, const char *directory, struct np_error *err);
 

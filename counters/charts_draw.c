@@ -5,14 +5,9 @@
  */
 #include "charts_data.h"
 
-#include "gnuplot.h"
+#include "../probe/base/gnuplot.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- charts.dat ---- */
 
@@ -100,8 +95,10 @@ static void put_name(FILE *out, const struct nc_series *series)
 }
 
 /* Three times as many blocks as there are curves: what was counted, coverage, gaps. */
-static void put_data(FILE *out, const struct nc_charts *charts)
+static void put_data(FILE *out, const void *data)
 {
+	const struct nc_charts *charts = data;
+
 	fputs("# seconds, mean, least and greatest per second; a bin is two lines, a gap is empty\n",
 	      out);
 	for (size_t i = 0; i < charts->curve_count; i++) {
@@ -124,67 +121,6 @@ static void put_data(FILE *out, const struct nc_charts *charts)
 	}
 }
 
-/* ---- files ---- */
-
-typedef void put_file(FILE *out, const struct nc_charts *charts);
-
-static int write_file(const struct nc_charts *charts, const char *directory, const char *name,
-                      put_file *put, struct np_error *err)
-{
-	char *path = NULL;
-	int code = 0;
-	FILE *out;
-
-	if (asprintf(&path, "%s/%s", directory, name) < 0)
-		return np_error_set(err, ENOMEM, "charts: no memory");
-	out = fopen(path, "we");
-	if (out) {
-		errno = 0;
-		put(out, charts);
-		if (ferror(out))
-			code = errno ? errno : EIO;
-		if (fclose(out) == EOF && !code)
-			code = errno;
-	} else {
-		code = errno;
-	}
-	if (code)
-		np_error_sys(err, code, "%s", path);
-	free(path);
-	return -code;
-}
-
-int nc_charts_prepare(const char *directory, struct np_error *err)
-{
-	struct stat found;
-	int rc = nc_gnuplot_check(err);
-
-	if (rc < 0)
-		return rc;
-	if (mkdir(directory, 0777) < 0 && errno != EEXIST)
-		return np_error_sys(err, errno, "%s", directory);
-	if (stat(directory, &found) < 0)
-		return np_error_sys(err, errno, "%s", directory);
-	if (!S_ISDIR(found.st_mode))
-		return np_error_sys(err, ENOTDIR, "%s", directory);
-	if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) < 0)
-		return np_error_sys(err, errno, "%s", directory);
-	return 0;
-}
-
-/* Pictures of a run before would be taken for this one's. */
-static void remove_picture(const char *directory, const char *name)
-{
-	static const char *const types[] = { "svg", "png" };
-	char *path;
-
-	for (unsigned i = 0; i < 2; i++)
-		if (asprintf(&path, "%s/%s.%s", directory, name, types[i]) >= 0) {
-			unlink(path);
-			free(path);
-		}
-}
-
 int nc_charts_draw(const struct nc_charts *charts, const char *directory, struct np_error *err)
 {
 	int rc;
@@ -192,10 +128,11 @@ int nc_charts_draw(const struct nc_charts *charts, const char *directory, struct
 	if (charts->bin_count == 0 || charts->curve_count == 0)
 		return np_error_set(err, ENODATA, "charts: no interval was counted");
 	for (unsigned i = 0; i < nc_charts_picture_count; i++)
-		remove_picture(directory, nc_charts_pictures[i].file);
-	remove_picture(directory, NC_CHARTS_COVERAGE);
-	rc = write_file(charts, directory, NC_CHARTS_DATA, put_data, err);
+		np_gnuplot_remove(directory, nc_charts_pictures[i].file);
+	np_gnuplot_remove(directory, NC_CHARTS_COVERAGE);
+	rc = np_gnuplot_write(directory, NC_CHARTS_DATA, put_data, charts, err);
 	if (rc == 0)
-		rc = write_file(charts, directory, NC_CHARTS_SCRIPT, nc_charts_put_script, err);
-	return rc < 0 ? rc : nc_gnuplot_run(directory, NC_CHARTS_SCRIPT, err);
+		rc = np_gnuplot_write(directory, NC_CHARTS_SCRIPT, nc_charts_put_script, charts,
+		                      err);
+	return rc < 0 ? rc : np_gnuplot_run(directory, NC_CHARTS_SCRIPT, err);
 }

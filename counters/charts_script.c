@@ -5,7 +5,7 @@
  */
 #include "charts_data.h"
 
-#include "gnuplot.h"
+#include "../probe/base/gnuplot.h"
 
 #include <math.h>
 #include <string.h>
@@ -129,7 +129,7 @@ static void put_peak_label(FILE *out, const struct view *view, const double peak
 			         peaks[i] <= view->y_max ? kinds[i].look : "above");
 	}
 	fputs("set label 2 ", out);
-	nc_gnuplot_quote(out, text);
+	np_gnuplot_quote(out, text);
 	fputs(" at graph 0, graph 1 left offset 12,0.8 font ',10'\n", out);
 }
 
@@ -150,7 +150,7 @@ static void put_curve_title(FILE *out, const struct view *view, const struct nc_
 	char text[64];
 
 	if (curve->series->what == NC_CLASS_OTHER) {
-		nc_gnuplot_quote(out, np_error_quote(curve->series->name, text, sizeof(text)));
+		np_gnuplot_quote(out, np_error_quote(curve->series->name, text, sizeof(text)));
 		return;
 	}
 	if (view->picture && strncmp(name, view->picture->file, strlen(view->picture->file)) == 0)
@@ -159,7 +159,7 @@ static void put_curve_title(FILE *out, const struct view *view, const struct nc_
 	for (char *c = text; *c; c++)
 		if (*c == '_')
 			*c = ' ';
-	nc_gnuplot_quote(out, text);
+	np_gnuplot_quote(out, text);
 }
 
 /* Grey behind a panel's curves, from bottom to top, where one of them is unknown. */
@@ -279,7 +279,7 @@ static bool any_gaps(const struct view *view)
 static void put_variable(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "%s = ", name);
-	nc_gnuplot_quote(out, text);
+	np_gnuplot_quote(out, text);
 	fputc('\n', out);
 }
 
@@ -407,8 +407,9 @@ static void put_view(FILE *out, struct view *view)
 	put_picture(out, view, "png");
 }
 
-void nc_charts_put_script(FILE *out, const struct nc_charts *charts)
+void nc_charts_put_script(FILE *out, const void *data)
 {
+	const struct nc_charts *charts = data;
 	struct view view = { .charts = charts,
 		             .time = fitting_unit(time_units, 3, end_s(charts), 3) };
 	bool is_covered = true;

@@ -7,6 +7,8 @@
 #include "measure.h"
 #include "rows.h"
 
+#include "../probe/base/gnuplot.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -262,7 +264,7 @@ static int run(struct recording *recording, struct np_error *err)
 static int open_all(struct recording *recording, struct np_error *err)
 {
 	const struct record_args *args = recording->args;
-	int rc = args->charts_directory ? nc_charts_prepare(args->charts_directory, err) : 0;
+	int rc = args->charts_directory ? np_gnuplot_prepare(args->charts_directory, err) : 0;
 
 	if (rc < 0)
 		return np_error_wrap(err, rc, "record: --charts");

@@ -6,6 +6,7 @@
 #include "measure.h"
 #include "report.h"
 
+#include "../probe/base/gnuplot.h"
 #include "../probe/base/json.h"
 
 #include <errno.h>
@@ -187,7 +188,7 @@ int nc_cmd_stat(struct nc_common *common, int argc, char **argv)
 	args.shows_intervals = args.measure.interval_ms > 0;
 	if (!args.measure.interval_ms)
 		args.measure.interval_ms = INTERVAL_MS;
-	if ((args.charts && nc_charts_prepare(args.charts, &common->err) < 0) ||
+	if ((args.charts && np_gnuplot_prepare(args.charts, &common->err) < 0) ||
 	    nc_measure_open(&args.measure, &run.measure, &common->err) < 0)
 		return nc_cmd_fail(&common->err, NP_EXIT_NO);
 	rc = count(&run, &end, &common->err);

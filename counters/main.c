@@ -6,9 +6,7 @@
 #include "cmd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *argp_program_version = "numacount " NUMAKIT_VERSION;
 
@@ -53,28 +51,13 @@ static int run_command(struct nc_common *common, int argc, char **argv)
 	return nc_cmd_fail(&common->err, NP_EXIT_USAGE);
 }
 
-/*
- * Descriptors 0 to 2 that we were started without get something that cannot be written, so that no
- * file of ours takes their place and words go into it. The program gets them closed, as we did.
- */
-static void fill_standard_files(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	char *default_command[] = { "explain", NULL };
 	struct nc_common common = { 0 };
 	int command;
 
-	fill_standard_files();
+	np_cli_fill_standard_files();
 	argp_err_exit_status = NP_EXIT_NO;
 	command = np_cli_find_command(&nc_common_argp, doc, argc, argv, &common, &common.err);
 	if (command < 0)

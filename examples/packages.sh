@@ -3,10 +3,11 @@
 
 # What a build needs.
 build_packages=(gcc libc6-dev cmake make pkg-config libhwloc-dev libinih-dev libjansson-dev
-	libmicrohttpd-dev libpfm4-dev libsmartcols-dev)
+	libmicrohttpd-dev libpfm4-dev libsmartcols-dev libxxhash-dev zlib1g-dev)
 
 # What the tests need besides: peers, emulator, kernel, checkers.
-test_packages=(g++ libcmocka-dev bats numactl hwloc memcached jq python3 python3-jsonschema bsdextrautils
+test_packages=(g++ libcmocka-dev bats numactl hwloc memcached libmemcached-tools nginx-light wrk jq python3
+	python3-jsonschema python3-scipy bsdextrautils
 	clang clang-format clang-tidy libclang-rt-dev llvm shellcheck codespell mandoc man-db groff
 	qemu-system-x86 gcc-12 libelf1 gnuplot-nox prometheus linux-perf busybox-static cpio xz-utils bzip2 util-linux iproute2 binutils file procps
 	git)

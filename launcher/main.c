@@ -14,8 +14,7 @@
 #include "steer.h"
 #include "tell.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include "../probe/base/cli.h"
 
 static int run(const struct nr_args *args, const struct np_topology *topology)
 {
@@ -44,27 +43,12 @@ static int load_and_run(struct nr_args *args)
 	return status;
 }
 
-/*
- * Descriptors 0 to 2 that we were started without get something, so that no file of ours takes their
- * place and our words go into it. The program gets them closed, as we did.
- */
-static void fill_standard_files(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	struct nr_args args;
 	int status;
 
-	fill_standard_files();
+	np_cli_fill_standard_files();
 	if (nr_is_numactl(argv[0]))
 		return nr_numactl_main(argc, argv, load_and_run);
 	status = nr_args_parse(argc, argv, &args) < 0 ? nr_fail(&args.err, NR_EXIT_FAILED)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "../probe/base/file.h"
 #include "../probe/base/json.h"
 #include "tell.h"
 #include "verify_report.h"
@@ -12,27 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A new file beside @path under a name that nobody knew before; *ret_name is the caller's to free. */
-static int open_temporary(const char *path, char **ret_name, struct np_error *err)
-{
-	mode_t mask = umask(0);
-	char *name;
-	int fd;
-
-	umask(mask);
-	if (asprintf(&name, "%s.XXXXXX", path) < 0)
-		return np_error_sys(err, ENOMEM, "%s", path);
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0) {
-		fd = np_error_sys(err, errno, "%s: make a file in its folder", path);
-		free(name);
-		return fd;
-	}
-	fchmod(fd, 0666 & ~mask);
-	*ret_name = name;
-	return fd;
-}
-
 /* What is replaced at every writing must be a file that is ours to replace. */
 static int check_file(const char *path, struct np_error *err)
 {
@@ -42,7 +22,7 @@ static int check_file(const char *path, struct np_error *err)
 	if (fd < 0)
 		return np_error_sys(err, errno, "%s", path);
 	close(fd);
-	fd = open_temporary(path, &name, err);
+	fd = np_file_temporary(path, &name, err);
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -107,25 +87,16 @@ static int write_document(int fd, json_t *document)
 	return rc;
 }
 
-static int replace(const char *path, json_t *document, struct np_error *err)
-{
-	char *name;
-	int fd = open_temporary(path, &name, err);
-	int rc;
+struct shown {
+	const struct nr_job *jobs;
+	size_t count;
+};
 
-	if (fd < 0) {
-		json_decref(document);
-		return fd;
-	}
-	rc = write_document(fd, document);
-	if (rc == 0 && rename(name, path) < 0)
-		rc = -errno;
-	if (rc < 0) {
-		unlink(name);
-		np_error_sys(err, -rc, "%s", path);
-	}
-	free(name);
-	return rc;
+static int put_document(FILE *out, const void *data)
+{
+	const struct shown *shown = data;
+
+	return np_json_write(nr_verify_json(shown->jobs, shown->count), out);
 }
 
 /* At the end, when nobody waits for us any more but the reader. */
@@ -144,18 +115,14 @@ void nr_verify_file_write(struct nr_verify_file *file, const struct nr_job *jobs
                           bool is_last)
 {
 	bool is_special = file->special_fd >= 0;
+	struct shown shown = { .jobs = jobs, .count = count };
 	struct np_error err = { 0 };
-	json_t *document;
 	int rc;
 
 	if (!file->path || (is_special && !is_last))
 		return;
-	document = nr_verify_json(jobs, count);
-	if (!document)
-		rc = np_error_sys(&err, ENOMEM, "%s", file->path);
-	else
-		rc = is_special ? write_special(file, document, &err)
-		                : replace(file->path, document, &err);
+	rc = is_special ? write_special(file, nr_verify_json(jobs, count), &err)
+	                : np_file_replace(file->path, put_document, &shown, &err);
 	if (rc < 0 && !file->has_failed)
 		nr_tell(NULL, "--verify: %s", err.text);
 	file->has_failed = rc < 0;

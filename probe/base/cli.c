@@ -3,10 +3,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { QUOTE_SIZE = 80, NAMES_SIZE = 160 };
 
@@ -169,6 +171,17 @@ int np_cli_written(int rc, struct np_error *err)
 	if (rc == 0 && fflush(stdout) == EOF)
 		rc = -errno;
 	return rc < 0 ? np_error_sys(err, -rc, "standard output") : 0;
+}
+
+void np_cli_fill_standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
 }
 
 int np_cli_number(const char *option, const char *text, unsigned min, unsigned max, unsigned *ret,

@@ -35,6 +35,13 @@ int np_cli_parse(const struct argp *argp, int argc, char **argv, unsigned flags,
 int np_cli_find_command(const struct argp *common, const char *doc, int argc, char **argv,
                         void *input, struct np_error *err);
 
+/*
+ * Descriptors 0 to 2 that we were started without get something that cannot be written, so that no
+ * file of ours takes their place and words go into it. A program that we start gets them closed, as
+ * we did.
+ */
+void np_cli_fill_standard_files(void);
+
 /* Names the option that getopt refused, unless err already holds the reason. */
 void np_cli_bad_option(const struct argp_state *state, struct np_error *err);
 

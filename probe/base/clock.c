@@ -16,6 +16,11 @@ uint64_t np_now_ns(void)
 	return (uint64_t)read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t np_raw_ns(void)
+{
+	return (uint64_t)read_clock(CLOCK_MONOTONIC_RAW);
+}
+
 int64_t np_time_ns(void)
 {
 	return read_clock(CLOCK_REALTIME);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Up to @size bytes; fewer at the file's end only. */
@@ -43,4 +44,61 @@ ssize_t np_file_read(const char *what, const char *path, size_t most, char **ret
 	}
 	*ret = text;
 	return got;
+}
+
+int np_file_temporary(const char *path, char **ret_name, struct np_error *err)
+{
+	mode_t mask = umask(0);
+	char *name;
+	int fd;
+
+	umask(mask);
+	if (asprintf(&name, "%s.XXXXXX", path) < 0)
+		return np_error_sys(err, ENOMEM, "%s", path);
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0) {
+		fd = np_error_sys(err, errno, "%s: make a file in its folder", path);
+		free(name);
+		return fd;
+	}
+	fchmod(fd, 0666 & ~mask);
+	*ret_name = name;
+	return fd;
+}
+
+/* Takes the descriptor. */
+static int put_all(int fd, np_file_put *put, const void *data)
+{
+	FILE *out = fdopen(fd, "w");
+	int rc;
+
+	if (!out) {
+		close(fd);
+		return -ENOMEM;
+	}
+	rc = put(out, data);
+	if (rc == 0 && ferror(out))
+		rc = -EIO;
+	if (fclose(out) == EOF && rc == 0)
+		rc = -errno;
+	return rc;
+}
+
+int np_file_replace(const char *path, np_file_put *put, const void *data, struct np_error *err)
+{
+	char *name;
+	int fd = np_file_temporary(path, &name, err);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = put_all(fd, put, data);
+	if (rc == 0 && rename(name, path) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		unlink(name);
+		np_error_sys(err, -rc, "%s", path);
+	}
+	free(name);
+	return rc;
 }

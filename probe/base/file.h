@@ -7,6 +7,7 @@
 
 #include <numaprobe/error.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /*
@@ -18,5 +19,22 @@
  */
 ssize_t np_file_read(const char *what, const char *path, size_t most, char **ret,
                      struct np_error *err);
+
+/*
+ * Makes a new file beside @path under a name that nobody knew before, with the permissions that a
+ * file made by open(2) would have. *ret_name is the caller's to free. Returns the descriptor, to be written to.
+ */
+int np_file_temporary(const char *path, char **ret_name, struct np_error *err);
+
+/* Puts @data into @out; 0, or a negative errno. */
+typedef int np_file_put(FILE *out, const void *data);
+
+/*
+ * Puts @data into a file beside @path, which then takes its name: whoever looks there finds the file
+ * that was there before, or the whole new one.
+ *
+ *   -errno of open(2), write(2), rename(2), and of @put
+ */
+int np_file_replace(const char *path, np_file_put *put, const void *data, struct np_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "../../../counters/charts.h"
 #include "../../../counters/charts_data.h"
-#include "../../../counters/gnuplot.h"
+#include "../../../probe/base/gnuplot.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -154,7 +154,7 @@ static void needs_gnuplot(void)
 {
 	struct np_error err = { 0 };
 
-	if (nc_gnuplot_check(&err) == 0)
+	if (np_gnuplot_check(&err) == 0)
 		return;
 	printf("skipped: %s\n", err.text);
 	skip();
@@ -175,7 +175,7 @@ static char *draw(const struct host *host, const struct nc_charts *charts, char 
 	char *text;
 
 	snprintf(directory, 512, "%s/pictures", host->dir);
-	assert_np_ok(nc_charts_prepare(directory, &err), &err);
+	assert_np_ok(np_gnuplot_prepare(directory, &err), &err);
 	assert_np_ok(nc_charts_draw(charts, directory, &err), &err);
 	assert_np_ok(np_sysroot_read(&host->root, "pictures/charts.dat", &text, &err), &err);
 	return text;
@@ -258,7 +258,7 @@ static void without_gnuplot_the_package_is_named(void **state)
 
 	snprintf(path, sizeof(path), "%s", getenv("PATH") ? getenv("PATH") : "");
 	setenv("PATH", ((const struct host *)*state)->dir, 1);
-	assert_fails(nc_charts_prepare("unused", &err), -ENOENT, &err,
+	assert_fails(np_gnuplot_prepare("unused", &err), -ENOENT, &err,
 	             "gnuplot is not in PATH, charts need it: install gnuplot-nox");
 	setenv("PATH", path, 1);
 	assert_number(access("unused", F_OK), -1);
@@ -272,11 +272,11 @@ static void a_directory_that_cannot_be_is_named(void **state)
 
 	needs_gnuplot();
 	snprintf(path, sizeof(path), "%s/missing/pictures", host->dir);
-	assert_fails(nc_charts_prepare(path, &err), -ENOENT, &err, "missing/pictures: No such");
+	assert_fails(np_gnuplot_prepare(path, &err), -ENOENT, &err, "missing/pictures: No such");
 	host_write(host, "file", "");
 	snprintf(path, sizeof(path), "%s/file", host->dir);
 	err = (struct np_error){ 0 };
-	assert_fails(nc_charts_prepare(path, &err), -ENOTDIR, &err, "file: Not a directory");
+	assert_fails(np_gnuplot_prepare(path, &err), -ENOTDIR, &err, "file: Not a directory");
 }
 
 static void gnuplots_complaint_is_told(void **state)
@@ -286,10 +286,10 @@ static void gnuplots_complaint_is_told(void **state)
 
 	needs_gnuplot();
 	host_write(host, "bad.gnuplot", "set nonsense\n");
-	assert_fails(nc_gnuplot_run(host->dir, "bad.gnuplot", &err), -EIO, &err,
+	assert_fails(np_gnuplot_run(host->dir, "bad.gnuplot", &err), -EIO, &err,
 	             "gnuplot: exit status");
 	err = (struct np_error){ 0 };
-	assert_fails(nc_gnuplot_run(host->dir, "missing.gnuplot", &err), -EIO, &err,
+	assert_fails(np_gnuplot_run(host->dir, "missing.gnuplot", &err), -EIO, &err,
 	             "missing.gnuplot");
 }
 

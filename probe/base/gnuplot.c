@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "gnuplot.h"
 
+#include "file.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,14 +130,14 @@ static int run(const char *directory, char *const argv[], struct np_error *err)
 	return rc;
 }
 
-int nc_gnuplot_check(struct np_error *err)
+int np_gnuplot_check(struct np_error *err)
 {
 	char *argv[] = { "gnuplot", "--version", NULL };
 
 	return run(NULL, argv, err);
 }
 
-int nc_gnuplot_run(const char *directory, const char *script, struct np_error *err)
+int np_gnuplot_run(const char *directory, const char *script, struct np_error *err)
 {
 	char *name = strdup(script);
 	char *argv[] = { "gnuplot", name, NULL };
@@ -144,8 +147,71 @@ int nc_gnuplot_run(const char *directory, const char *script, struct np_error *e
 	return rc;
 }
 
-void nc_gnuplot_quote(FILE *out, const char *text)
+int np_gnuplot_prepare(const char *directory, struct np_error *err)
 {
+	struct stat found;
+	int rc = np_gnuplot_check(err);
+
+	if (rc < 0)
+		return rc;
+	if (mkdir(directory, 0777) < 0 && errno != EEXIST)
+		return np_error_sys(err, errno, "%s", directory);
+	if (stat(directory, &found) < 0)
+		return np_error_sys(err, errno, "%s", directory);
+	if (!S_ISDIR(found.st_mode))
+		return np_error_sys(err, ENOTDIR, "%s", directory);
+	if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) < 0)
+		return np_error_sys(err, errno, "%s", directory);
+	return 0;
+}
+
+struct plot {
+	np_gnuplot_put *put;
+	const void *data;
+};
+
+static int put_plot(FILE *out, const void *data)
+{
+	const struct plot *plot = data;
+
+	errno = 0;
+	plot->put(out, plot->data);
+	if (!ferror(out))
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
+int np_gnuplot_write(const char *directory, const char *name, np_gnuplot_put *put, const void *data,
+                     struct np_error *err)
+{
+	const struct plot plot = { put, data };
+	char *path = NULL;
+	int rc;
+
+	if (asprintf(&path, "%s/%s", directory, name) < 0)
+		return np_error_set(err, ENOMEM, "charts: no memory");
+	rc = np_file_replace(path, put_plot, &plot, err);
+	free(path);
+	return rc;
+}
+
+void np_gnuplot_remove(const char *directory, const char *name)
+{
+	static const char *const types[] = { "svg", "png" };
+	char *path;
+
+	for (unsigned i = 0; i < 2; i++)
+		if (asprintf(&path, "%s/%s.%s", directory, name, types[i]) >= 0) {
+			unlink(path);
+			free(path);
+		}
+}
+
+void np_gnuplot_quote(FILE *out, const char *text)
+{
+	/* Two quotes at the beginning of a string it takes for all of it (5.4). */
+	for (; *text == '\''; text++)
+		fputs("\"'\" . ", out);
 	putc('\'', out);
 	for (; *text; text++) {
 		if (*text == '\'')
