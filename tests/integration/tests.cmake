@@ -25,3 +25,9 @@ np_set_up_test(integration.seccomp_perf integration 60)
 # It takes a minute of scrapes.
 add_test(NAME integration.prometheus COMMAND ${CMAKE_CURRENT_LIST_DIR}/prometheus.sh)
 np_set_up_test(integration.prometheus integration 150)
+
+add_executable(stat_probe ${CMAKE_CURRENT_LIST_DIR}/stat_probe.c)
+target_link_libraries(stat_probe PRIVATE np_build np_stat)
+add_test(NAME integration.scipy
+	COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/against_scipy.py $<TARGET_FILE:stat_probe>)
+np_set_up_test(integration.scipy integration 300)

@@ -52,3 +52,12 @@ target_link_options(test_counters_perf PRIVATE
 # numarun's --counters.
 target_sources(test_counters_counting PRIVATE ${PROJECT_SOURCE_DIR}/launcher/counting.c
 	${PROJECT_SOURCE_DIR}/launcher/tell.c)
+
+# Statistics: unit/stat/test_NAME.c becomes ctest "unit.stat.NAME".
+foreach(name distribution location pair rank resample rng sort time)
+	add_executable(test_stat_${name} unit/stat/test_${name}.c)
+	target_include_directories(test_stat_${name} PRIVATE unit)
+	target_link_libraries(test_stat_${name} PRIVATE np_build np_test_host np_stat PkgConfig::CMOCKA)
+	add_test(NAME unit.stat.${name} COMMAND test_stat_${name})
+	np_set_up_test(unit.stat.${name} unit 60)
+endforeach()
