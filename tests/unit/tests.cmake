@@ -61,3 +61,13 @@ foreach(name distribution location pair rank resample rng sort time)
 	add_test(NAME unit.stat.${name} COMMAND test_stat_${name})
 	np_set_up_test(unit.stat.${name} unit 60)
 endforeach()
+
+# numalat: unit/client/test_NAME.c becomes ctest "unit.client.NAME".
+foreach(name exchange target wire)
+	add_executable(test_client_${name} unit/client/test_${name}.c)
+	target_include_directories(test_client_${name} PRIVATE unit)
+	target_link_libraries(test_client_${name} PRIVATE np_build np_test_host nl_client
+		PkgConfig::CMOCKA)
+	add_test(NAME unit.client.${name} COMMAND test_client_${name})
+	np_set_up_test(unit.client.${name} unit 60)
+endforeach()
