@@ -63,7 +63,8 @@ foreach(name distribution location pair rank resample rng sort time)
 endforeach()
 
 # numalat: unit/client/test_NAME.c becomes ctest "unit.client.NAME".
-foreach(name exchange target trace trace_check trace_csv trace_damage wire)
+foreach(name analysis analysis_coverage exchange run_directory target trace trace_check trace_csv
+		trace_damage wire)
 	add_executable(test_client_${name} unit/client/test_${name}.c)
 	target_include_directories(test_client_${name} PRIVATE unit)
 	target_link_libraries(test_client_${name} PRIVATE np_build np_test_host nl_client
