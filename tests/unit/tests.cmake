@@ -63,12 +63,18 @@ foreach(name distribution location pair rank resample rng sort time)
 endforeach()
 
 # numalat: unit/client/test_NAME.c becomes ctest "unit.client.NAME".
-foreach(name analysis analysis_coverage exchange run_directory target trace trace_check trace_csv
-		trace_damage wire)
+foreach(name analysis analysis_coverage exchange figures report run_directory target trace
+		trace_check trace_csv trace_damage verdict wire)
 	add_executable(test_client_${name} unit/client/test_${name}.c)
 	target_include_directories(test_client_${name} PRIVATE unit)
 	target_link_libraries(test_client_${name} PRIVATE np_build np_test_host nl_client
 		PkgConfig::CMOCKA)
 	add_test(NAME unit.client.${name} COMMAND test_client_${name})
 	np_set_up_test(unit.client.${name} unit 60)
+endforeach()
+# The figures of a published run, to be reported.
+foreach(name figures report verdict)
+	target_sources(test_client_${name} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/client/published.c)
+	target_compile_definitions(test_client_${name} PRIVATE
+		NUMAKIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endforeach()
