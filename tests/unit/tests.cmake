@@ -63,8 +63,9 @@ foreach(name distribution location pair rank resample rng sort time)
 endforeach()
 
 # numalat: unit/client/test_NAME.c becomes ctest "unit.client.NAME".
-foreach(name analysis analysis_coverage arms exchange figures histogram noise order report
-		run_directory samples target trace trace_check trace_csv trace_damage verdict wire)
+foreach(name analysis analysis_coverage arms exchange figures histogram load_keys load_schedule
+		noise order report run_directory samples target trace trace_check trace_csv
+		trace_damage verdict wire)
 	add_executable(test_client_${name} unit/client/test_${name}.c)
 	target_include_directories(test_client_${name} PRIVATE unit)
 	target_link_libraries(test_client_${name} PRIVATE np_build np_test_host nl_client
