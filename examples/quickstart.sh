@@ -40,8 +40,8 @@ if ! build >build/quickstart.log 2>&1; then
 	exit 1
 fi
 built=$PWD/build/release
-PATH=$built/probe:$built/launcher:$built/counters:$built/examples:$PATH
-echo "built: build/release/probe/numaprobe, build/release/launcher/numarun, build/release/counters/numacount"
+PATH=$built/probe:$built/launcher:$built/counters:$built/server/client:$built/examples:$PATH
+echo "built: build/release/probe/numaprobe, build/release/launcher/numarun, build/release/counters/numacount, build/release/server/client/numalat"
 
 say "2. What this host looks like"
 run numaprobe report

@@ -10,9 +10,10 @@ bats_require_minimum_version 1.5.0
 : "${NUMAPROBE:=$NUMAKIT_SOURCE/build/dev/probe/numaprobe}"
 : "${NUMARUN:=$NUMAKIT_SOURCE/build/dev/launcher/numarun}"
 : "${NUMACOUNT:=$NUMAKIT_SOURCE/build/dev/counters/numacount}"
+: "${NUMALAT:=$NUMAKIT_SOURCE/build/dev/server/client/numalat}"
 : "${WHERE:=$NUMAKIT_SOURCE/build/dev/examples/where}"
 : "${NUMAKIT_TOPOLOGIES:=}"
-export NUMAKIT_SOURCE NUMAPROBE NUMARUN NUMACOUNT WHERE NUMAKIT_TOPOLOGIES
+export NUMAKIT_SOURCE NUMAPROBE NUMARUN NUMACOUNT NUMALAT WHERE NUMAKIT_TOPOLOGIES
 export LC_ALL=C
 
 # Debian's, which starts faster than the wrappers that may come first in PATH.

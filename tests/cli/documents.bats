@@ -59,7 +59,7 @@ extract() {
 
 	cd "$NUMAKIT_SOURCE"
 	for page in docs/decisions/*.md; do
-		grep -rqF "${page##*/}" README.md CONTRIBUTING.md docs/*.md docs/decisions counters launcher probe \
+		grep -rqF "${page##*/}" README.md CONTRIBUTING.md docs/*.md docs/decisions counters launcher probe server \
 			--include='*.md' --include='*.[ch]' --include=CMakeLists.txt --exclude="${page##*/}" ||
 			fail "nothing leads to $page"
 	done
@@ -70,7 +70,7 @@ extract() {
 	local files
 
 	cd "$NUMAKIT_SOURCE"
-	files=$(find ./probe ./launcher ./counters -type f)
+	files=$(find ./probe ./launcher ./counters ./server -type f)
 	while read -r name; do
 		[[ $files == *"/$name"* ]] && continue
 		echo "docs/tour.md: $name" >&2

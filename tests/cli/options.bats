@@ -12,10 +12,14 @@ RUN_MAN=$BATS_TEST_DIRNAME/../../launcher/numarun.1
 RUN_COMPLETION=$BATS_TEST_DIRNAME/../../launcher/numarun.bash-completion
 COUNT_MAN=$BATS_TEST_DIRNAME/../../counters/numacount.1
 COUNT_COMPLETION=$BATS_TEST_DIRNAME/../../counters/numacount.bash-completion
+LAT_MAN=$BATS_TEST_DIRNAME/../../server/client/numalat.1
+LAT_COMPLETION=$BATS_TEST_DIRNAME/../../server/client/numalat.bash-completion
 
 # Each program, and each of its commands.
 COMMANDS=("NUMAPROBE" "NUMAPROBE report" "NUMAPROBE rank" "NUMARUN" "NUMACOUNT" "NUMACOUNT explain"
-	"NUMACOUNT list" "NUMACOUNT stat" "NUMACOUNT record" "NUMACOUNT serve" "NUMACOUNT matrix")
+	"NUMACOUNT list" "NUMACOUNT stat" "NUMACOUNT record" "NUMACOUNT serve" "NUMACOUNT matrix"
+	"NUMALAT" "NUMALAT populate" "NUMALAT run" "NUMALAT load" "NUMALAT noise" "NUMALAT sequence"
+	"NUMALAT convert" "NUMALAT show" "NUMALAT analyze")
 
 # help_options COMMAND...: the options that its --help lists, short and long.
 help_options() {
@@ -28,7 +32,7 @@ man_options() {
 		/^\.Sh/ { in_options = /OPTIONS/ }
 		/^\.Ss/ { wanted = $0 ~ heading }
 		in_options && wanted && sub(/^\.It Fl /, "") {
-			sub(/ Ar .*/, "")
+			sub(/ (Ar|Cm) .*/, "")
 			gsub(/\\&/, "")
 			for (n = split($0, names, / , /); n > 0; n--)
 				print "-" names[n]
@@ -130,6 +134,44 @@ declare -gA COUNT_HEADINGS=(
 	refuses 2 "'bogus' is no command; there are: explain, list, stat, record, serve, matrix" "$NUMACOUNT" bogus
 }
 
+declare -gA LAT_HEADINGS=(
+	[populate]="Of (every command|populate, run and load|populate)\$"
+	[run]="Of (every command|populate, run and load|run)\$"
+	[load]="Of (every command|populate, run and load|load)\$"
+	[noise]="Of (every command|noise)\$"
+	[sequence]="Of (every command|sequence)\$"
+	[convert]="Of (every command|convert)\$"
+	[show]="Of (every command|show)\$"
+	[analyze]="Of (every command|analyze)\$"
+)
+
+@test "help, man page and completion of numalat and its commands name the same options" {
+	local options command
+
+	options=$(help_options "$NUMALAT")
+	[[ -n $options && ${#LAT_HEADINGS[@]} -eq 8 ]]
+	same "numalat --help" "$options" "numalat.1" "$(man_options "$LAT_MAN" "every command$")"
+	same "numalat --help" "$options" completion "$(completions "$LAT_COMPLETION" numalat -)"
+	for command in "${!LAT_HEADINGS[@]}"; do
+		options=$(help_options "$NUMALAT" "$command")
+		same "$command --help" "$options" "numalat.1" \
+			"$(man_options "$LAT_MAN" "${LAT_HEADINGS[$command]}")"
+		same "$command --help" "$options" completion \
+			"$(completions "$LAT_COMPLETION" numalat "$command" -)"
+	done
+}
+
+@test "help, man page and completion of numalat name the same commands" {
+	local commands
+
+	commands=$("$NUMALAT" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | sort)
+	same headings "$(printf '%s\n' "${!LAT_HEADINGS[@]}" | sort)" "numalat --help" "$commands"
+	same "numalat --help" "$commands" "numalat.1" \
+		"$(awk '/^\.Sh/ { inside = /COMMANDS/ } inside && sub(/^\.It Cm /, "")' "$LAT_MAN" | sort)"
+	same "numalat --help" "$commands" completion "$(completions "$LAT_COMPLETION" numalat '')"
+	refuses 2 "'bogus' is no command; there are: populate, run, load, noise," "$NUMALAT" bogus
+}
+
 @test "help is on standard output, fits 80 columns and ends with status 0" {
 	local words
 	local -a command
@@ -169,6 +211,8 @@ declare -gA COUNT_HEADINGS=(
 	gives "numarun $version" "$NUMARUN" --version
 	gives "numacount $version" "$NUMACOUNT" --version
 	gives "numacount $version" "$NUMACOUNT" stat --version
+	gives "numalat $version" "$NUMALAT" --version
+	gives "numalat $version" "$NUMALAT" run --version
 }
 
 @test "an unknown option is one line on standard error, and status 2 or 125" {
@@ -185,6 +229,10 @@ declare -gA COUNT_HEADINGS=(
 		refuses 2 "unknown option '--bogus'" "$NUMACOUNT" "$command" --bogus
 		refuses 2 "unknown option '-Z'" "$NUMACOUNT" "$command" -Z
 	done
+	for command in "${!LAT_HEADINGS[@]}"; do
+		refuses 2 "unknown option '--bogus'" "$NUMALAT" "$command" --bogus
+		refuses 2 "unknown option '-Z'" "$NUMALAT" "$command" -Z
+	done
 	refuses 125 "unknown option '--bogus'" "$NUMARUN" --bogus -- true
 	refuses 125 "unknown option '-Z'" "$NUMARUN" -aZ true
 }
@@ -197,6 +245,8 @@ declare -gA COUNT_HEADINGS=(
 	refuses 2 "--peak GB/S" "$NUMACOUNT" matrix --peak
 	refuses 2 "-o FILE" "$NUMACOUNT" record -o
 	refuses 2 "--listen ADDRESS" "$NUMACOUNT" serve --listen
+	refuses 2 "-o FILE" "$NUMALAT" run -o
+	refuses 2 "--blocks N" "$NUMALAT" analyze --blocks
 	refuses 125 "-C CPUS" "$NUMARUN" -C
 	refuses 125 "--near DEV" "$NUMARUN" --near
 }

@@ -269,3 +269,10 @@ document_counters() {
 	json_is "['./server', '\\\\xff']" 'd["command"]'
 	validate_all
 }
+
+@test "the sequence of keys is told as its schema says" {
+	wants_document "$NUMALAT" sequence --json
+	wants_document "$NUMALAT" sequence --json --seed 0 -k 1 -n 1 --workers 3
+	validate_all
+	refuses 2 "--print or --json, not both" "$NUMALAT" sequence --json --print 1
+}

@@ -1,5 +1,7 @@
 # The programs as a user runs them: their options, output, errors and exit statuses.
 foreach(name options numaprobe numarun supervise roles exclusive schema man_examples documents
-		numacount_explain numacount_list numacount_record numacount_serve numacount_stat)
+		numacount_explain numacount_list numacount_record numacount_serve numacount_stat
+		numalat_analyze numalat_convert numalat_load numalat_noise numalat_populate
+		numalat_run numalat_show)
 	np_bats(cli ${name})
 endforeach()
