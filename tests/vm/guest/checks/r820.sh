@@ -214,3 +214,6 @@ check "numactl and numarun read the same command lines alike"
 	expect_status 0
 	expect_equal "lines that begin with 'not ok'" "" "$(grep '^not ok' "$TMP/out")"
 	expect_stdout_match "^ok "
+
+# shellcheck source=/dev/null
+. /checks/latency.sh
