@@ -68,8 +68,8 @@ bool nc_charts_has_gaps(const struct nc_charts *charts, const struct nc_chart_cu
 #define NC_CHARTS_COVERAGE "coverage"
 
 /*
- * Writes the script of @data, a struct nc_charts. The blocks of the data file are three times as many as there are curves, in
- * their order: what was counted, coverage, gaps.
+ * Writes the script of @data, a struct nc_charts. The blocks of the data file are three times as many as
+ * there are curves, in their order: what was counted, coverage, gaps.
  */
 void nc_charts_put_script(FILE *out, const void *data);
 
