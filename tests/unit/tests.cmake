@@ -73,6 +73,8 @@ foreach(name analysis analysis_coverage arms exchange figures histogram load_key
 	add_test(NAME unit.client.${name} COMMAND test_client_${name})
 	np_set_up_test(unit.client.${name} unit 60)
 endforeach()
+# Millions of rows, which sanitizers make slow.
+set_tests_properties(unit.client.analysis_coverage unit.client.trace_csv PROPERTIES TIMEOUT 300)
 # The figures of a published run, to be reported.
 foreach(name figures report verdict)
 	target_sources(test_client_${name} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/client/published.c)

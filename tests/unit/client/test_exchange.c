@@ -162,7 +162,7 @@ static void *serve(void *data)
 
 		if (fd < 0)
 			break;
-		server->accepted++;
+		__atomic_add_fetch(&server->accepted, 1, __ATOMIC_RELAXED);
 		at = serve_connection(fd, server, at);
 		close(fd);
 	}
@@ -421,7 +421,7 @@ static void a_server_that_ended_an_idle_connection_is_asked_again(void **state)
 	assert_fails(get(server, &connection, OBJECT, &timing, &err), -EPIPE, &err,
 	             "the server ended the connection after 0 bytes of a reply");
 	assert_number(connection.reconnects, 2);
-	assert_number(server->accepted, 3);
+	assert_number(__atomic_load_n(&server->accepted, __ATOMIC_RELAXED), 3);
 	stop(server);
 }
 
