@@ -116,7 +116,7 @@ static int parse_cpus(const char *text, struct np_bitmap *ret, struct np_error *
 static int parse_arrivals(const char *text, struct load_args *args, struct np_error *err)
 {
 	static const char *const words[2] = { "fixed", "poisson" };
-	bool is_fixed;
+	bool is_fixed = false;
 	int rc = parse_choice("--arrivals", words, text, &is_fixed, err);
 
 	args->has_arrivals = true;

@@ -158,7 +158,7 @@ static int load_arms(const json_t *object, struct nl_trace_about *about, struct 
 static int load_numbers(const json_t *object, struct nl_trace_about *about, struct np_error *err)
 {
 	uint64_t block;
-	uint64_t began;
+	uint64_t began = 0;
 	int rc = load_number(object, "block", UINT32_MAX, &block, err);
 
 	if (rc == 0)
