@@ -3,6 +3,7 @@
  * numalat sequence: the order of keys that a seed makes, and its hash.
  */
 #include "cmd.h"
+#include "report_json.h"
 #include "sequence.h"
 
 #include "../../probe/base/json.h"
@@ -99,8 +100,7 @@ static json_t *document(const struct sequence_args *args, uint64_t hash)
 	np_json_set_member(&object, "keys", json_integer((json_int_t)args->keys));
 	np_json_set_member(&object, "requests", json_integer((json_int_t)args->requests));
 	np_json_set_member(&object, "workers", json_integer((json_int_t)args->workers));
-	snprintf(text, sizeof(text), "0x%016" PRIx64, hash);
-	np_json_set_member(&object, "hash", json_string(text));
+	np_json_set_member(&object, "hash", nl_hash_json(hash));
 	return object;
 }
 

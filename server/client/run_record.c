@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a run tells of itself, as JSON. */
+#include "report_json.h"
 #include "run.h"
 #include "target_json.h"
 
 #include "../../probe/base/json.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <sys/utsname.h>
 #include <time.h>
-
-enum { TEXT_SIZE = 320 };
 
 uint64_t nl_run_rows(const struct nl_run *run)
 {
@@ -40,14 +37,6 @@ void nl_run_hashes(const struct nl_run *run, uint64_t hashes[NL_TRACE_ARMS_MAX])
 	}
 	for (unsigned i = 0; i < NL_TRACE_ARMS_MAX; i++)
 		hashes[i] = nl_sequence_fold(NL_SEQUENCE_HASH_BASIS, hashes[i]);
-}
-
-static json_t *hex(uint64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%016" PRIx64, value);
-	return json_string(text);
 }
 
 static json_t *describe_clock(void)
@@ -101,7 +90,7 @@ json_t *nl_run_details(const struct nl_run *run)
 	                   json_string(nl_protocol_name(run->target->protocol)));
 	np_json_set_member(&object, "deadline_ms", np_json_number(true, run->target->deadline_ms));
 	np_json_set_member(&object, "arms", nl_arms_json(&run->arms));
-	np_json_set_member(&object, "seed", hex(run->order.seed));
+	np_json_set_member(&object, "seed", nl_hash_json(run->order.seed));
 	np_json_set_member(&object, "sizes", nl_sizes_json(&run->target->sizes));
 	np_json_set_member(&object, "warmup", np_json_number(true, run->warmup));
 	np_json_set_member(&object, "verify", json_string(nl_verify_name(run->verify)));
@@ -122,7 +111,7 @@ json_t *nl_run_outcome(const struct nl_run *run)
 
 	nl_run_hashes(run, hashes);
 	for (unsigned i = 0; i < run->arms.count; i++)
-		np_json_append(&list, hex(hashes[i]));
+		np_json_append(&list, nl_hash_json(hashes[i]));
 	np_json_set_member(&object, "elapsed_ns", np_json_number(true, nl_run_elapsed_ns(run)));
 	np_json_set_member(&object, "key_hashes", list);
 	np_json_set_member(&object, "reconnects", np_json_number(true, run->reconnects));

@@ -107,33 +107,6 @@ declare -gA COUNT_HEADINGS=(
 	[matrix]="Of (every command|stat, record, serve and matrix)\$"
 )
 
-@test "help, man page and completion of numacount and its commands name the same options" {
-	local options command
-
-	options=$(help_options "$NUMACOUNT")
-	[[ -n $options && ${#COUNT_HEADINGS[@]} -eq 6 ]]
-	same "numacount --help" "$options" "numacount.1" "$(man_options "$COUNT_MAN" "every command$")"
-	same "numacount --help" "$options" completion "$(completions "$COUNT_COMPLETION" numacount -)"
-	for command in "${!COUNT_HEADINGS[@]}"; do
-		options=$(help_options "$NUMACOUNT" "$command")
-		same "$command --help" "$options" "numacount.1" \
-			"$(man_options "$COUNT_MAN" "${COUNT_HEADINGS[$command]}")"
-		same "$command --help" "$options" completion \
-			"$(completions "$COUNT_COMPLETION" numacount "$command" -)"
-	done
-}
-
-@test "help, man page and completion of numacount name the same commands" {
-	local commands
-
-	commands=$("$NUMACOUNT" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | sort)
-	same headings "$(printf '%s\n' "${!COUNT_HEADINGS[@]}" | sort)" "numacount --help" "$commands"
-	same "numacount --help" "$commands" "numacount.1" \
-		"$(awk '/^\.Sh/ { inside = /COMMANDS/ } inside && sub(/^\.It Cm /, "")' "$COUNT_MAN" | sort)"
-	same "numacount --help" "$commands" completion "$(completions "$COUNT_COMPLETION" numacount '')"
-	refuses 2 "'bogus' is no command; there are: explain, list, stat, record, serve, matrix" "$NUMACOUNT" bogus
-}
-
 declare -gA LAT_HEADINGS=(
 	[populate]="Of (every command|populate, run and load|populate)\$"
 	[run]="Of (every command|populate, run and load|run)\$"
@@ -145,30 +118,52 @@ declare -gA LAT_HEADINGS=(
 	[analyze]="Of (every command|analyze)\$"
 )
 
-@test "help, man page and completion of numalat and its commands name the same options" {
-	local options command
+# options_agree NAME PROGRAM PAGE COMPLETION HEADINGS: help, man page and completion of a program with commands
+# name the same options. HEADINGS is an array: of each command, the headings of its options in the page.
+options_agree() {
+	local name=$1 program=$2 page=$3 completion=$4 options command
+	local -n headings=$5
 
-	options=$(help_options "$NUMALAT")
-	[[ -n $options && ${#LAT_HEADINGS[@]} -eq 8 ]]
-	same "numalat --help" "$options" "numalat.1" "$(man_options "$LAT_MAN" "every command$")"
-	same "numalat --help" "$options" completion "$(completions "$LAT_COMPLETION" numalat -)"
-	for command in "${!LAT_HEADINGS[@]}"; do
-		options=$(help_options "$NUMALAT" "$command")
-		same "$command --help" "$options" "numalat.1" \
-			"$(man_options "$LAT_MAN" "${LAT_HEADINGS[$command]}")"
-		same "$command --help" "$options" completion \
-			"$(completions "$LAT_COMPLETION" numalat "$command" -)"
+	options=$(help_options "$program")
+	[[ -n $options ]]
+	same "$name --help" "$options" "$name.1" "$(man_options "$page" "every command$")"
+	same "$name --help" "$options" completion "$(completions "$completion" "$name" -)"
+	for command in "${!headings[@]}"; do
+		options=$(help_options "$program" "$command")
+		same "$command --help" "$options" "$name.1" "$(man_options "$page" "${headings[$command]}")"
+		same "$command --help" "$options" completion "$(completions "$completion" "$name" "$command" -)"
 	done
 }
 
-@test "help, man page and completion of numalat name the same commands" {
-	local commands
+# The same for the names of the commands.
+commands_agree() { # NAME PROGRAM PAGE COMPLETION HEADINGS
+	local name=$1 program=$2 page=$3 completion=$4 commands
+	local -n headings=$5
 
-	commands=$("$NUMALAT" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | sort)
-	same headings "$(printf '%s\n' "${!LAT_HEADINGS[@]}" | sort)" "numalat --help" "$commands"
-	same "numalat --help" "$commands" "numalat.1" \
-		"$(awk '/^\.Sh/ { inside = /COMMANDS/ } inside && sub(/^\.It Cm /, "")' "$LAT_MAN" | sort)"
-	same "numalat --help" "$commands" completion "$(completions "$LAT_COMPLETION" numalat '')"
+	commands=$("$program" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | sort)
+	same headings "$(printf '%s\n' "${!headings[@]}" | sort)" "$name --help" "$commands"
+	same "$name --help" "$commands" "$name.1" \
+		"$(awk '/^\.Sh/ { inside = /COMMANDS/ } inside && sub(/^\.It Cm /, "")' "$page" | sort)"
+	same "$name --help" "$commands" completion "$(completions "$completion" "$name" '')"
+}
+
+@test "help, man page and completion of numacount and its commands name the same options" {
+	[[ ${#COUNT_HEADINGS[@]} -eq 6 ]]
+	options_agree numacount "$NUMACOUNT" "$COUNT_MAN" "$COUNT_COMPLETION" COUNT_HEADINGS
+}
+
+@test "help, man page and completion of numacount name the same commands" {
+	commands_agree numacount "$NUMACOUNT" "$COUNT_MAN" "$COUNT_COMPLETION" COUNT_HEADINGS
+	refuses 2 "'bogus' is no command; there are: explain, list, stat, record, serve, matrix" "$NUMACOUNT" bogus
+}
+
+@test "help, man page and completion of numalat and its commands name the same options" {
+	[[ ${#LAT_HEADINGS[@]} -eq 8 ]]
+	options_agree numalat "$NUMALAT" "$LAT_MAN" "$LAT_COMPLETION" LAT_HEADINGS
+}
+
+@test "help, man page and completion of numalat name the same commands" {
+	commands_agree numalat "$NUMALAT" "$LAT_MAN" "$LAT_COMPLETION" LAT_HEADINGS
 	refuses 2 "'bogus' is no command; there are: populate, run, load, noise," "$NUMALAT" bogus
 }
 
