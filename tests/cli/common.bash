@@ -15,6 +15,7 @@ bats_require_minimum_version 1.5.0
 : "${NUMAKIT_TOPOLOGIES:=}"
 export NUMAKIT_SOURCE NUMAPROBE NUMARUN NUMACOUNT NUMALAT WHERE NUMAKIT_TOPOLOGIES
 export LC_ALL=C
+export SHELL=/bin/sh # script(1) takes it, and refuses an empty one
 
 # Debian's, which starts faster than the wrappers that may come first in PATH.
 PYTHON=/usr/bin/python3
