@@ -46,14 +46,17 @@ teardown() {
 	[[ $output == *"by the hypervisor: not known"* ]] || fail "$(told)"
 }
 
-# Whether the program has run for a while.
-has_run() {
-	[[ $(cut -d ' ' -f 14 "/proc/$pid/stat") -gt 2 ]]
+# Whether the program has a handler of SIGINT by now.
+catches_interrupts() {
+	local caught
+
+	caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$pid/status")
+	[[ -n $caught ]] && ((16#$caught & 2))
 }
 
 @test "a signal ends it early, with what was seen until then" {
 	start "$NUMALAT" noise --duration 3600 --cpu "$cpu" --json
-	eventually has_run
+	eventually catches_interrupts
 	kill -INT "$pid"
 	ends 0
 	output=$(<"$out")
