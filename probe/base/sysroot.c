@@ -16,7 +16,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { QUOTE_SIZE = 64, FIRST_READ_BYTES = 4096 };
+enum {
+	QUOTE_SIZE = 64,
+	FIRST_READ_BYTES = 4096,
+	RACES_MAX = 10000, /* lost in a row by one open: each takes microseconds */
+};
 
 int np_sysroot_open(const char *dir, struct np_sysroot *ret, struct np_error *err)
 {
@@ -48,12 +52,20 @@ static int open_in(const struct np_sysroot *root, const char *path, int flags)
 		.flags = (unsigned)(flags | O_CLOEXEC | nonblock),
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	int fd;
+	int fd = -1;
 
 	if (root->live)
 		return openat(root->fd, path, flags | O_CLOEXEC);
 
-	fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+	/*
+	 * On the way through a ".." the kernel cannot be sure of the root while anybody on this machine renames a file
+	 * or mounts a filesystem, and asks to try again (openat2(2)).
+	 */
+	for (unsigned i = 0; i < RACES_MAX; i++) {
+		fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
 	/* Removable once Linux >= 5.6 and no seccomp filter without openat2 can be met. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		fd = openat(root->fd, path, flags | O_CLOEXEC | nonblock);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -386,6 +387,47 @@ static void indexes_are_taken_from_plain_numbers_alone(void **state)
 	np_bitmap_release(&set);
 }
 
+struct renamer {
+	char from[PATH_MAX];
+	char to[PATH_MAX];
+	bool is_done; /* atomic */
+};
+
+static void *rename_on_and_on(void *arg)
+{
+	struct renamer *renamer = arg;
+
+	while (!__atomic_load_n(&renamer->is_done, __ATOMIC_RELAXED)) {
+		(void)rename(renamer->from, renamer->to);
+		(void)rename(renamer->to, renamer->from);
+	}
+	return NULL;
+}
+
+static void reading_goes_on_while_others_rename_files(void **state)
+{
+	struct host *host = *state;
+	struct renamer renamer = { .is_done = false };
+	pthread_t thread;
+
+	host_write(host, "devices/deep/down/text", "found");
+	host_write(host, "moving", "x");
+	host_link(host, "class/link", "../devices/deep/down/../down");
+	snprintf(renamer.from, sizeof(renamer.from), "%s/moving", host->dir);
+	snprintf(renamer.to, sizeof(renamer.to), "%s/moved", host->dir);
+	assert_int_equal(pthread_create(&thread, NULL, rename_on_and_on, &renamer), 0);
+	for (unsigned i = 0; i < 5000; i++) {
+		struct np_error err = { 0 };
+		char *text = NULL;
+
+		assert_np_ok(np_sysroot_read(&host->root, "class/link/text", &text, &err), &err);
+		assert_text(text, "found");
+		free(text);
+	}
+	__atomic_store_n(&renamer.is_done, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +450,7 @@ int main(void)
 		host_test(a_link_is_read_as_text),
 		host_test(a_folder_is_listed_in_order),
 		host_test(indexes_are_taken_from_plain_numbers_alone),
+		host_test(reading_goes_on_while_others_rename_files),
 	};
 
 	return cmocka_run_group_tests_name("sysroot", tests, NULL, NULL);
