@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "arena.h"
+
+#include <errno.h>
+#include <numaprobe/cpulist.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BLOCK_BYTES_MIN = 65536,
+	HEAD_BYTES_MIN = 4096,
+	DISTANCE_LOCAL = 10, /* ACPI, SLIT */
+	DISTANCE_UNTOLD = 20,
+	LIST_SIZE = 128,
+};
+
+struct planner {
+	const struct ns_config *config;
+	const struct np_topology *topology;
+	struct ns_memory_plan *plan;
+	unsigned serving; /* node */
+};
+
+/* ---- what was asked ---- */
+
+static bool is_power_of_two(uint64_t number)
+{
+	return number > 0 && (number & (number - 1)) == 0;
+}
+
+static int check(const struct ns_config *config, struct np_error *err)
+{
+	if (!is_power_of_two(config->block_bytes) || config->block_bytes < BLOCK_BYTES_MIN)
+		return np_error_set(err, EINVAL,
+		                    "a block of %llu bytes: it must be a power of two, from 64K",
+		                    (unsigned long long)config->block_bytes);
+	if (!is_power_of_two(config->head_bytes) || config->head_bytes < HEAD_BYTES_MIN ||
+	    config->head_bytes > config->block_bytes)
+		return np_error_set(err, EINVAL,
+		                    "a head of %llu bytes: it must be a power of two, from 4K to a "
+		                    "block's %llu",
+		                    (unsigned long long)config->head_bytes,
+		                    (unsigned long long)config->block_bytes);
+	if (config->memory_bytes < config->block_bytes)
+		return np_error_set(err, EINVAL,
+		                    "memory of %llu bytes is less than a block of %llu",
+		                    (unsigned long long)config->memory_bytes,
+		                    (unsigned long long)config->block_bytes);
+	return 0;
+}
+
+static int note(struct planner *planner, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int note(struct planner *planner, const char *fmt, ...)
+{
+	struct ns_memory_plan *plan = planner->plan;
+	char **notes = realloc(plan->notes, (plan->note_count + 1) * sizeof(*notes));
+	va_list args;
+	int len;
+
+	if (!notes)
+		return -ENOMEM;
+	plan->notes = notes;
+	va_start(args, fmt);
+	len = vasprintf(&notes[plan->note_count], fmt, args);
+	va_end(args);
+	if (len < 0)
+		return -ENOMEM;
+	plan->note_count++;
+	return 0;
+}
+
+/* ---- the serving node ---- */
+
+static const struct np_device *find_device(const struct np_topology *topology, const char *name)
+{
+	size_t count = np_topology_device_count(topology);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct np_device *device = np_topology_device(topology, i);
+
+		if (strcmp(device->name, name) == 0 ||
+		    (device->pci && strcmp(device->pci, name) == 0))
+			return device;
+	}
+	return NULL;
+}
+
+static int refuse_ambiguous(const struct np_bitmap *nodes, const char *why, struct np_error *err)
+{
+	char list[LIST_SIZE];
+
+	return np_error_set(
+		err, EINVAL,
+		"which node serves? %s, and that leaves %s: choose one with --numa NODE, "
+		"or the card with --numa DEV",
+		why, np_cpulist_named("node", nodes, list, sizeof(list)));
+}
+
+/* The one node of that set. */
+static int take_only(struct planner *planner, const struct np_bitmap *nodes, const char *why,
+                     struct np_error *err)
+{
+	if (np_bitmap_count(nodes) != 1)
+		return refuse_ambiguous(nodes, why, err);
+	planner->serving = np_bitmap_next(nodes, 0);
+	if (asprintf(&planner->plan->reason, "node %u, %s", planner->serving, why) < 0) {
+		planner->plan->reason = NULL;
+		return np_error_sys(err, ENOMEM, "memory plan");
+	}
+	return 0;
+}
+
+/* Nodes with a CPU that may be used. */
+static int take_usable(struct planner *planner, const char *why, struct np_error *err)
+{
+	struct np_bitmap nodes = { 0 };
+	int rc = np_topology_nodes_of_cpus(
+		planner->topology, np_topology_cpus(planner->topology, NP_CPUS_USABLE), &nodes);
+
+	if (rc < 0)
+		rc = np_error_sys(err, -rc, "memory plan");
+	else
+		rc = take_only(planner, &nodes, why, err);
+	np_bitmap_release(&nodes);
+	return rc;
+}
+
+static int take_device(struct planner *planner, const struct np_device *device,
+                       struct np_error *err)
+{
+	char why[LIST_SIZE];
+
+	snprintf(why, sizeof(why), "of %s (evidence: %s)", device->name,
+	         np_evidence_name(device->locality.evidence));
+	if (np_bitmap_is_empty(&device->locality.nodes)) {
+		snprintf(why, sizeof(why), "%s does not tell its node", device->name);
+		return take_usable(planner, why, err);
+	}
+	return take_only(planner, &device->locality.nodes, why, err);
+}
+
+/* The cards that hold the listening address. */
+static int take_auto(struct planner *planner, const char *const *names, size_t count,
+                     struct np_error *err)
+{
+	const struct np_device *last = NULL;
+	struct np_bitmap nodes = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		const struct np_device *device = find_device(planner->topology, names[i]);
+
+		if (!device || np_bitmap_is_empty(&device->locality.nodes))
+			continue;
+		last = device;
+		rc = np_bitmap_or(&nodes, &device->locality.nodes);
+	}
+	if (rc < 0)
+		rc = np_error_sys(err, ENOMEM, "memory plan");
+	else if (!last)
+		rc = take_usable(planner,
+		                 "where CPUs may be used, as the listening address is on no card "
+		                 "whose node is known",
+		                 err);
+	else if (np_bitmap_count(&nodes) == 1)
+		rc = take_device(planner, last, err);
+	else
+		rc = refuse_ambiguous(&nodes, "the listening address is on cards of several nodes",
+		                      err);
+	np_bitmap_release(&nodes);
+	return rc;
+}
+
+static int take_number(struct planner *planner, const char *text, struct np_error *err)
+{
+	unsigned long node = strtoul(text, NULL, 10);
+	struct np_bitmap only = { 0 };
+	int rc;
+
+	if (strlen(text) > 6 || !np_topology_node(planner->topology, (unsigned)node))
+		return np_error_set(err, ENODEV, "--numa %s: there is no such node online", text);
+	rc = np_bitmap_add(&only, (unsigned)node);
+	if (rc < 0)
+		rc = np_error_sys(err, -rc, "memory plan");
+	else
+		rc = take_only(planner, &only, "as asked for", err);
+	np_bitmap_release(&only);
+	return rc;
+}
+
+static int choose_node(struct planner *planner, const char *const *listen_devices, size_t count,
+                       struct np_error *err)
+{
+	const char *numa = planner->config->numa;
+	const struct np_device *device;
+
+	if (!numa || strcmp(numa, "auto") == 0)
+		return take_auto(planner, listen_devices, count, err);
+	if (*numa != '\0' && strspn(numa, "0123456789") == strlen(numa))
+		return take_number(planner, numa, err);
+	device = find_device(planner->topology, numa);
+	/* It was loaded by another of its names. */
+	if (!device && np_topology_device_count(planner->topology) == 1)
+		device = np_topology_device(planner->topology, 0);
+	if (!device)
+		return np_error_set(err, ENODEV, "--numa %s: there is no such device", numa);
+	return take_device(planner, device, err);
+}
+
+static int choose_cpus(struct planner *planner, struct np_error *err)
+{
+	const struct np_node *node = np_topology_node(planner->topology, planner->serving);
+	struct ns_memory_plan *plan = planner->plan;
+
+	if (np_bitmap_add(&plan->serving_nodes, planner->serving) < 0 || !node ||
+	    np_bitmap_copy(&plan->serving_cpus, &node->cpus) < 0)
+		return np_error_sys(err, ENOMEM, "memory plan");
+	np_bitmap_and(&plan->serving_cpus, np_topology_cpus(planner->topology, NP_CPUS_USABLE));
+	if (np_bitmap_is_empty(&plan->serving_cpus))
+		return np_error_set(err, EINVAL,
+		                    "node %u has no CPU that may be used (offline, isolated or "
+		                    "outside the cpuset): choose another with --numa",
+		                    planner->serving);
+	return 0;
+}
+
+/* ---- arenas ---- */
+
+static unsigned distance(struct planner *planner, unsigned node)
+{
+	unsigned found;
+
+	if (np_topology_node_distance(planner->topology, planner->serving, node, &found) == 0)
+		return found;
+	return node == planner->serving ? DISTANCE_LOCAL : DISTANCE_UNTOLD;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ns_arena_plan *x = a;
+	const struct ns_arena_plan *y = b;
+
+	if (x->distance != y->distance)
+		return x->distance < y->distance ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static uint64_t whole_blocks(const struct ns_config *config, uint64_t bytes)
+{
+	return (bytes + config->block_bytes - 1) / config->block_bytes * config->block_bytes;
+}
+
+/* All nodes with memory that may be used, nearest first. */
+static int list_nodes(struct planner *planner, struct np_error *err)
+{
+	const struct np_bitmap *nodes = np_topology_nodes(planner->topology, NP_NODES_ALLOWED);
+	struct ns_memory_plan *plan = planner->plan;
+	unsigned last = np_bitmap_last(nodes);
+
+	plan->arenas = calloc(np_bitmap_count(nodes) + 1, sizeof(*plan->arenas));
+	if (!plan->arenas)
+		return np_error_sys(err, ENOMEM, "memory plan");
+	for (unsigned node = 0; !np_bitmap_is_empty(nodes) && node <= last; node++) {
+		if (!np_bitmap_has(nodes, node))
+			continue;
+		plan->arenas[plan->arena_count++] = (struct ns_arena_plan){
+			.node = node,
+			.distance = distance(planner, node),
+		};
+	}
+	qsort(plan->arenas, plan->arena_count, sizeof(*plan->arenas), compare);
+	return 0;
+}
+
+/* The place of the preferred one among them. */
+static int choose_preferred(struct planner *planner, size_t *ret, struct np_error *err)
+{
+	struct ns_memory_plan *plan = planner->plan;
+	size_t last = plan->arena_count - 1;
+
+	if (plan->arena_count > 0 && planner->config->perverse &&
+	    plan->arenas[last].node != planner->serving) {
+		*ret = last;
+		return 0;
+	}
+	if (planner->config->perverse &&
+	    note(planner, "--perverse changes nothing: no other node has memory") < 0)
+		return np_error_sys(err, ENOMEM, "memory plan");
+	for (size_t i = 0; i < plan->arena_count; i++) {
+		if (plan->arenas[i].node == planner->serving) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return np_error_set(err, EINVAL,
+	                    "node %u has no memory that may be used: choose another with --numa",
+	                    planner->serving);
+}
+
+static int choose_arenas(struct planner *planner, struct np_error *err)
+{
+	struct ns_memory_plan *plan = planner->plan;
+	uint64_t sub_bytes = whole_blocks(planner->config, planner->config->sub_memory_bytes);
+	struct ns_arena_plan preferred;
+	size_t place = 0;
+	int rc = list_nodes(planner, err);
+
+	if (rc == 0)
+		rc = choose_preferred(planner, &place, err);
+	if (rc < 0)
+		return rc;
+	preferred = plan->arenas[place];
+	memmove(plan->arenas + 1, plan->arenas, place * sizeof(*plan->arenas));
+	plan->arenas[0] = preferred;
+	plan->arenas[0].bytes = whole_blocks(planner->config, planner->config->memory_bytes);
+	for (size_t i = 1; i < plan->arena_count; i++)
+		plan->arenas[i].bytes = sub_bytes;
+	if (sub_bytes == 0)
+		plan->arena_count = 1;
+	plan->far_node = preferred.node;
+	for (size_t i = 1; i < plan->arena_count; i++) {
+		if (distance(planner, plan->arenas[i].node) >= distance(planner, plan->far_node))
+			plan->far_node = plan->arenas[i].node;
+	}
+	return 0;
+}
+
+int ns_memory_plan_make(const struct ns_config *config, const struct np_topology *topology,
+                        const char *const *listen_devices, size_t device_count,
+                        struct ns_memory_plan *ret, struct np_error *err)
+{
+	struct ns_memory_plan plan = { 0 };
+	struct planner planner = { .config = config, .topology = topology, .plan = &plan };
+	int rc = check(config, err);
+
+	if (rc == 0)
+		rc = choose_node(&planner, listen_devices, device_count, err);
+	if (rc == 0)
+		rc = choose_cpus(&planner, err);
+	if (rc == 0)
+		rc = choose_arenas(&planner, err);
+	if (rc < 0)
+		ns_memory_plan_release(&plan);
+	else
+		*ret = plan;
+	return rc;
+}
+
+void ns_memory_plan_release(struct ns_memory_plan *plan)
+{
+	np_bitmap_release(&plan->serving_nodes);
+	np_bitmap_release(&plan->serving_cpus);
+	for (size_t i = 0; i < plan->note_count; i++)
+		free(plan->notes[i]);
+	free(plan->notes);
+	free(plan->arenas);
+	free(plan->reason);
+	*plan = (struct ns_memory_plan){ 0 };
+}
