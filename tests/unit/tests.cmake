@@ -81,3 +81,15 @@ foreach(name figures report verdict)
 	target_compile_definitions(test_client_${name} PRIVATE
 		NUMAKIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 endforeach()
+
+# numastore: unit/server/test_NAME.c becomes ctest "unit.server.NAME".
+file(GLOB server_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/server/test_*.c)
+foreach(file IN LISTS server_tests)
+	string(REGEX REPLACE ".*/test_(.*)\\.c" "\\1" name ${file})
+	add_executable(test_server_${name} ${file})
+	target_include_directories(test_server_${name} PRIVATE unit ${PROJECT_SOURCE_DIR}/server)
+	target_link_libraries(test_server_${name} PRIVATE np_build np_test_host numastore_objects
+		PkgConfig::CMOCKA)
+	add_test(NAME unit.server.${name} COMMAND test_server_${name})
+	np_set_up_test(unit.server.${name} unit 60)
+endforeach()
