@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Storing: an object is made apart, then linked in the place of what its key had before. */
+#include "store_parts.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int check_size(struct ns_thread *thread, const struct ns_store_request *request,
+                      struct np_error *err)
+{
+	const struct ns_store *store = thread->store;
+
+	if (request->key_len == 0 || request->key_len > NS_KEY_MAX)
+		return np_error_set(err, EINVAL, "a key of %zu bytes: 1 to %d are allowed",
+		                    request->key_len, NS_KEY_MAX);
+	if (request->bytes > store->object_bytes_max) {
+		ns_counter_add(&thread->counts.too_large, 1);
+		return np_error_set(err, E2BIG, "an object of %llu bytes: at most %llu are allowed",
+		                    (unsigned long long)request->bytes,
+		                    (unsigned long long)store->object_bytes_max);
+	}
+	return 0;
+}
+
+static int refuse(struct ns_thread *thread, size_t arena, uint64_t bytes, struct np_error *err)
+{
+	const struct ns_store *store = thread->store;
+	const char *why = store->no_evict ? "nothing may be evicted"
+	                                  : "nothing that may be evicted makes enough";
+
+	ns_counter_add(&thread->counts.out_of_memory, 1);
+	if (arena == NS_ANY_ARENA)
+		return np_error_set(err, ENOSPC, "no room for %llu bytes on any node, and %s",
+		                    (unsigned long long)bytes, why);
+	return np_error_set(err, ENOSPC, "no room for %llu bytes on node %u, and %s",
+	                    (unsigned long long)bytes, store->arenas[arena].mapped->plan.node, why);
+}
+
+/* Without eviction there is no room for one object more either, unless it replaces one. */
+static bool is_over_limit(struct ns_thread *thread, const struct ns_store_request *request)
+{
+	struct ns_store *store = thread->store;
+	uint64_t hash;
+
+	if (!store->no_evict || ns_index_objects(store->index) < store->objects_max)
+		return false;
+	hash = ns_index_hash(store->index, request->key, request->key_len);
+	return ns_index_find(store->index, hash, request->key, request->key_len) == NULL;
+}
+
+/* What eviction goes by, in units of 64 bytes; an empty object counts too. */
+static uint32_t fifo_units(uint64_t head_bytes)
+{
+	return head_bytes == 0 ? 1 : (uint32_t)((head_bytes + 63) / 64);
+}
+
+static void fill(struct ns_object *object, const struct ns_store *store,
+                 const struct ns_store_request *request, const struct ns_room *room)
+{
+	memset(object, 0, offsetof(struct ns_object, key));
+	object->bytes_low = (uint32_t)request->bytes;
+	object->bytes_high = (uint16_t)(request->bytes >> 32);
+	object->fifo.bytes = fifo_units(ns_head_bytes(store, object));
+	object->hash = ns_index_hash(store->index, request->key, request->key_len);
+	object->head = room->offset;
+	object->arena = (uint8_t)room->arena;
+	object->key_len = (uint8_t)request->key_len;
+	object->flags = request->flags;
+	object->expires_s = request->expires_s;
+	object->type = request->type;
+	object->pins = 1;
+	memcpy(object->key, request->key, request->key_len);
+}
+
+int ns_draft_begin(struct ns_thread *thread, const struct ns_store_request *request,
+                   struct ns_draft *ret, struct np_error *err)
+{
+	struct ns_store *store = thread->store;
+	size_t arena = ns_store_arena_of_key(thread, request->key, request->key_len);
+	uint64_t bytes = request->bytes < store->head_bytes ? request->bytes : store->head_bytes;
+	struct ns_object *object;
+	struct ns_room room;
+	int rc = check_size(thread, request, err);
+
+	if (rc < 0)
+		return rc;
+	if (is_over_limit(thread, request) || !ns_room_take(thread, arena, bytes, &room))
+		return refuse(thread, arena, bytes, err);
+	object = ns_object_take(store->memory, request->key_len);
+	if (object == NULL) {
+		ns_room_give(store, room.arena, room.offset, bytes);
+		ns_counter_add(&thread->counts.out_of_memory, 1);
+		return np_error_set(err, ENOMEM, "no memory for one more object");
+	}
+	fill(object, store, request, &room);
+	*ret = (struct ns_draft){ .object = object, .head_bytes = bytes };
+	if (room.offset != NS_NO_HEAD)
+		ret->head = store->arenas[room.arena].mapped->base + room.offset;
+	return 0;
+}
+
+/* Nobody else has ever seen it: no epoch has to pass. */
+void ns_draft_drop(struct ns_thread *thread, struct ns_draft *draft)
+{
+	struct ns_store *store = thread->store;
+	struct ns_object *object = draft->object;
+
+	if (object == NULL)
+		return;
+	ns_room_give(store, object->arena, object->head, draft->head_bytes);
+	ns_object_give(store->memory, object, object->key_len);
+	*draft = (struct ns_draft){ 0 };
+}
+
+static enum ns_outcome judge(const struct ns_terms *terms, const struct ns_object *living)
+{
+	if (terms->expected != NULL)
+		return living == terms->expected ? NS_STORED : NS_EXISTS;
+	switch (terms->mode) {
+	case NS_SET:
+		return NS_STORED;
+	case NS_ADD:
+		return living == NULL ? NS_STORED : NS_NOT_STORED;
+	case NS_REPLACE:
+		return living != NULL ? NS_STORED : NS_NOT_STORED;
+	case NS_CAS:
+		if (living == NULL)
+			return NS_NOT_FOUND;
+		return ns_object_cas(living) == terms->cas ? NS_STORED : NS_EXISTS;
+	}
+	return NS_NOT_STORED;
+}
+
+/* With the bucket's lock, under which a key's numbers grow. */
+static uint64_t link_in(struct ns_thread *thread, struct ns_object *object, struct ns_slot slot,
+                        uint64_t set_cas, uint32_t now_s)
+{
+	struct ns_store *store = thread->store;
+	uint32_t generation = ns_store_generation(store, now_s) % NS_GENERATION_COUNT;
+	uint64_t cas = set_cas;
+
+	if (cas == 0)
+		cas = __atomic_add_fetch(&store->cas, 1, __ATOMIC_RELAXED);
+	object->cas = cas;
+	object->pins = 2; /* the index's, and ours until it is settled */
+	object->marks = (uint8_t)((object->marks & NS_MARKS_SHOWN) | NS_MARK_LINKED |
+	                          generation << NS_GENERATION_SHIFT);
+	/* Whoever was read goes on as one that was. */
+	if (slot.object != NULL) {
+		object->fifo.reads = __atomic_load_n(&slot.object->fifo.reads, __ATOMIC_RELAXED);
+		(void)__atomic_fetch_and(&slot.object->marks, (uint8_t)~NS_MARK_LINKED,
+		                         __ATOMIC_RELAXED);
+	}
+	ns_index_link(store->index, slot, object);
+	return cas;
+}
+
+static void count_stored(struct ns_thread *thread, const struct ns_object *object,
+                         const struct ns_object *old)
+{
+	struct ns_counts *counts = &thread->counts;
+
+	ns_counter_add(&counts->total_objects, 1);
+	ns_counter_add(&counts->objects, old == NULL ? 1 : 0);
+	ns_counter_add(&counts->object_bytes,
+	               ns_object_bytes(object) - (old != NULL ? ns_object_bytes(old) : 0));
+}
+
+enum ns_outcome ns_draft_link(struct ns_thread *thread, struct ns_draft *draft,
+                              const struct ns_terms *terms, uint64_t *ret_cas)
+{
+	struct ns_store *store = thread->store;
+	struct ns_object *object = draft->object;
+	uint32_t now_s = ns_store_now_s(store);
+	uint64_t hash = object->hash;
+	uint64_t cas = 0;
+	enum ns_outcome outcome;
+	struct ns_object *living;
+	struct ns_slot slot;
+
+	ns_index_lock(store->index, hash);
+	slot = ns_index_look(store->index, hash, object->key, object->key_len);
+	living = slot.object;
+	if (living != NULL && ns_object_end(store, living, now_s) != NS_LIVES)
+		living = NULL;
+	outcome = judge(terms, living);
+	if (outcome == NS_STORED)
+		cas = link_in(thread, object, slot, terms->set_cas, now_s);
+	ns_index_unlock(store->index, hash);
+	if (outcome != NS_STORED) {
+		ns_draft_drop(thread, draft);
+		return outcome;
+	}
+
+	count_stored(thread, object, slot.object);
+	ns_object_settle(thread, object, slot.object);
+	if (slot.object == NULL) {
+		ns_index_grow(store->index);
+		ns_room_keep_to_limit(thread, object->arena);
+	}
+	ns_object_unpin(thread, object);
+	*draft = (struct ns_draft){ 0 };
+	if (ret_cas != NULL)
+		*ret_cas = cas;
+	return NS_STORED;
+}
+
+static uint64_t *cas_counter(struct ns_counts *counts, enum ns_outcome outcome)
+{
+	switch (outcome) {
+	case NS_STORED:
+		return &counts->cas_hits;
+	case NS_NOT_FOUND:
+		return &counts->cas_misses;
+	default:
+		return &counts->cas_badval;
+	}
+}
+
+enum ns_outcome ns_draft_store(struct ns_thread *thread, struct ns_draft *draft, enum ns_mode mode,
+                               uint64_t cas, uint64_t set_cas, uint64_t *ret_cas)
+{
+	struct ns_terms terms = { .mode = mode, .cas = cas, .set_cas = set_cas };
+	enum ns_outcome outcome = ns_draft_link(thread, draft, &terms, ret_cas);
+
+	ns_counter_add(&thread->counts.sets, 1);
+	if (mode == NS_CAS)
+		ns_counter_add(cas_counter(&thread->counts, outcome), 1);
+	return outcome;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reading: no lock, no waiting. An object that is found is pinned unless its count is 0 already; the pin's
+ * acquire pairs with the release of the last unpin, so what is seen of a dead object includes its unlinking.
+ */
+#include "store_parts.h"
+
+/* false: it is dead */
+static bool try_pin(struct ns_object *object)
+{
+	uint32_t pins = __atomic_load_n(&object->pins, __ATOMIC_ACQUIRE);
+
+	while (pins != 0)
+		if (__atomic_compare_exchange_n(&object->pins, &pins, pins + 1, true,
+		                                __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+			return true;
+	return false;
+}
+
+/* A dead one was unlinked before, and what replaced it linked: one more look finds that. */
+static struct ns_object *find(struct ns_thread *thread, uint64_t hash, const char *key,
+                              size_t key_len)
+{
+	struct ns_object *object;
+
+	do
+		object = ns_index_find(thread->store->index, hash, key, key_len);
+	while (object != NULL && !try_pin(object));
+	return object;
+}
+
+/* Removing it takes locks, and waits until the thread rests. Beyond the limit the sweep finds it. */
+static void remember_expired(struct ns_thread *thread, uint64_t hash)
+{
+	if (thread->expired_count < NS_EXPIRED_SEEN_MAX)
+		thread->expired[thread->expired_count++] = hash;
+}
+
+static void count_miss(struct ns_thread *thread, enum ns_end end)
+{
+	ns_counter_add(&thread->counts.get_misses, 1);
+	if (end == NS_EXPIRED)
+		ns_counter_add(&thread->counts.get_expired, 1);
+	else if (end == NS_FLUSHED)
+		ns_counter_add(&thread->counts.get_flushed, 1);
+}
+
+/* Writes only what changes: the second reader of a second leaves the line shared. */
+static void count_hit(struct ns_thread *thread, struct ns_object *object, uint32_t now_s)
+{
+	ns_counter_add(&thread->counts.get_hits, 1);
+	ns_fifo_touch(&object->fifo);
+	if (__atomic_load_n(&object->read_s, __ATOMIC_RELAXED) != now_s)
+		__atomic_store_n(&object->read_s, now_s, __ATOMIC_RELAXED);
+	if ((__atomic_load_n(&object->marks, __ATOMIC_RELAXED) & NS_MARK_FETCHED) == 0)
+		(void)__atomic_fetch_or(&object->marks, NS_MARK_FETCHED, __ATOMIC_RELAXED);
+}
+
+/* Pinned, unless it has ended: *ret_end tells. */
+static struct ns_object *find_living(struct ns_thread *thread, const char *key, size_t key_len,
+                                     uint32_t now_s, enum ns_end *ret_end)
+{
+	uint64_t hash = ns_index_hash(thread->store->index, key, key_len);
+	struct ns_object *object = find(thread, hash, key, key_len);
+
+	*ret_end = NS_LIVES;
+	if (object == NULL)
+		return NULL;
+	*ret_end = ns_object_end(thread->store, object, now_s);
+	if (*ret_end == NS_LIVES)
+		return object;
+	ns_object_unpin(thread, object);
+	remember_expired(thread, hash);
+	return NULL;
+}
+
+const struct ns_object *ns_store_get(struct ns_thread *thread, const char *key, size_t key_len,
+                                     uint32_t now_s)
+{
+	enum ns_end end;
+	struct ns_object *object = find_living(thread, key, key_len, now_s, &end);
+
+	if (object != NULL)
+		count_hit(thread, object, now_s);
+	else
+		count_miss(thread, end);
+	return object;
+}
+
+const struct ns_object *ns_store_peek(struct ns_thread *thread, const char *key, size_t key_len,
+                                      uint32_t now_s)
+{
+	enum ns_end end;
+
+	return find_living(thread, key, key_len, now_s, &end);
+}
+
+void ns_object_pin(const struct ns_object *object)
+{
+	(void)__atomic_fetch_add(&ns_object_own(object)->pins, 1, __ATOMIC_RELAXED);
+}
+
+/* Release: what was read of the head was read before it can be used again. */
+void ns_object_unpin(struct ns_thread *thread, const struct ns_object *object)
+{
+	struct ns_object *own = ns_object_own(object);
+	struct ns_object **dead = &thread->store->dead;
+	struct ns_object *next;
+
+	if (__atomic_fetch_sub(&own->pins, 1, __ATOMIC_ACQ_REL) != 1)
+		return;
+	next = __atomic_load_n(dead, __ATOMIC_RELAXED);
+	do
+		own->fifo.next = next;
+	while (!__atomic_compare_exchange_n(dead, &next, own, true, __ATOMIC_RELEASE,
+	                                    __ATOMIC_RELAXED));
+}
+
+uint64_t ns_head_bytes(const struct ns_store *store, const struct ns_object *object)
+{
+	uint64_t bytes = ns_object_bytes(object);
+
+	return bytes < store->head_bytes ? bytes : store->head_bytes;
+}
+
+const char *ns_object_head(const struct ns_store *store, const struct ns_object *object,
+                           size_t *ret_bytes)
+{
+	*ret_bytes = (size_t)ns_head_bytes(store, object);
+	if (object->head == NS_NO_HEAD)
+		return "";
+	return store->arenas[object->arena].mapped->base + object->head;
+}
+
+uint8_t ns_object_mark(const struct ns_object *object, uint8_t set, uint8_t clear)
+{
+	uint8_t *marks = &ns_object_own(object)->marks;
+	uint8_t before = __atomic_load_n(marks, __ATOMIC_ACQUIRE);
+	uint8_t after;
+
+	do
+		after = (uint8_t)((before & ~(clear & NS_MARKS_SHOWN)) | (set & NS_MARKS_SHOWN));
+	while (!__atomic_compare_exchange_n(marks, &before, after, true, __ATOMIC_ACQ_REL,
+	                                    __ATOMIC_ACQUIRE));
+	return before & NS_MARKS_SHOWN;
+}
+
+void ns_thread_served(struct ns_thread *thread, const struct ns_object *object, uint64_t bytes)
+{
+	const struct ns_arena *memory = thread->store->arenas[object->arena].mapped;
+
+	ns_counter_add(&thread->served_bytes[object->arena], bytes);
+	if (memory->plan.node == thread->node) {
+		ns_counter_add(&thread->counts.local_heads, 1);
+		ns_counter_add(&thread->counts.local_bytes, bytes);
+	} else {
+		ns_counter_add(&thread->counts.remote_heads, 1);
+		ns_counter_add(&thread->counts.remote_bytes, bytes);
+	}
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the store's files share. The life of an object:
+ *
+ *   draft      one pin, known to its maker only
+ *   linked     the index has a pin, taken over from the draft; NS_MARK_LINKED; in its arena's queues
+ *   unlinked   whoever took it out of the index, under the bucket's lock, owns the index's pin, takes it
+ *              out of the queues and then unpins it; readers may go on
+ *   dead       the last pin is gone, and with it who may look at the head: it goes back to the arena
+ *   past       no thread can be in the middle of it in a chain any more: the object goes back to its memory
+ *
+ * An object in a queue has the index's pin, so who holds the arena's lock may pin it. No lock is taken
+ * while another one is held, but that of the memory of objects within that of one class.
+ */
+#ifndef NS_STORE_PARTS_H
+#define NS_STORE_PARTS_H
+
+#include "index.h"
+#include "object.h"
+#include "store.h"
+
+#include <pthread.h>
+#include <stdalign.h>
+
+/* In ns_object.marks, beside those of store.h. */
+enum {
+	NS_MARKS_SHOWN = 7,       /* the caller's */
+	NS_MARK_LINKED = 8,       /* changed under the bucket's lock */
+	NS_GENERATION_SHIFT = 4,  /* the rest: how many flushes there were when it was linked ... */
+	NS_GENERATION_COUNT = 16, /* ... modulo this */
+};
+
+enum {
+	NS_EVICTIONS_MAX = 32768, /* for one object: a block of small ones for a large one */
+	NS_SWEEP_FOR_ROOM = 4096, /* objects looked at for one, where none may be evicted */
+	NS_EXPIRED_SEEN_MAX = 64, /* that a thread remembers until it rests */
+	NS_RULES_MAX = 256,
+	NS_TYPES_MAX = 255,
+	NS_TYPE_TEXT_MAX = 127,
+};
+
+/* Without objects_max there are at most so many bytes of arenas to an object, as objects take RAM too. */
+#define NS_BYTES_AN_OBJECT 64u
+
+/* ---- arenas ---- */
+
+struct ns_store_arena {
+	alignas(64) pthread_mutex_t lock; /* of what follows; never taken by a reader */
+	struct ns_heads *heads;
+	struct ns_fifo *fifo;
+	uint64_t objects; /* in the queues */
+	/* Does not change. */
+	alignas(64) const struct ns_arena *mapped;
+};
+
+/* ---- the dead ---- */
+
+/* Linked by fifo.next, as they are in no queue; the epoch's stamp is kept in cas. */
+struct ns_dead_list {
+	struct ns_object *first;
+	struct ns_object *last;
+};
+
+/* ---- threads ---- */
+
+struct ns_thread {
+	alignas(64) struct ns_store *store;
+	struct ns_thread *next; /* of all there ever were */
+	uint32_t is_taken;      /* atomic */
+	unsigned node;
+	int place; /* in the epochs */
+	unsigned local_arena;
+	struct ns_dead_list dead;    /* not stamped yet */
+	struct ns_dead_list stamped; /* oldest first */
+	unsigned expired_count;
+	uint64_t expired[NS_EXPIRED_SEEN_MAX]; /* hashes of what was found expired */
+	/* Written by this thread alone, relaxed; read by all. */
+	alignas(64) struct ns_counts counts;
+	uint64_t served_bytes[]; /* by arena */
+};
+
+static inline void ns_counter_add(uint64_t *counter, uint64_t amount)
+{
+	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + amount,
+	                 __ATOMIC_RELAXED);
+}
+
+/* ---- the store ---- */
+
+struct ns_rules; /* store_place.c */
+
+/* One sweep at a time; see store_sweep.c. */
+struct ns_sweep {
+	pthread_mutex_t lock;
+	uint64_t bucket;
+	uint32_t generation;   /* when the walk began */
+	uint32_t clean;        /* atomic: nothing older than this generation is linked */
+	struct ns_thread *own; /* for walks of ns_store_flush() */
+};
+
+struct ns_types {
+	pthread_mutex_t lock;
+	uint32_t count; /* atomic, of texts that are written */
+	char *texts[NS_TYPES_MAX];
+};
+
+struct ns_store {
+	/* Do not change. */
+	struct ns_index *index;
+	struct ns_object_memory *memory;
+	struct ns_epochs *epochs;
+	struct ns_store_arena *arenas;
+	size_t arena_count;
+	uint64_t head_bytes;
+	uint64_t object_bytes_max;
+	uint64_t objects_max;
+	int64_t started_ns;
+	unsigned far_node;
+	unsigned threads_max;
+	bool no_evict;
+
+	struct ns_rules *rules;    /* atomic */
+	struct ns_thread *threads; /* atomic; only ever grows */
+	uint64_t flush;            /* atomic: store_sweep.c */
+
+	alignas(64) uint64_t cas;           /* atomic: the last one given */
+	alignas(64) struct ns_object *dead; /* atomic: a stack, pushed to by readers */
+
+	alignas(64) pthread_mutex_t lock; /* of joining, of rules that were replaced, of orphans */
+	struct ns_rules *old_rules;
+	struct ns_dead_list orphans; /* stamped, of threads that sleep or left */
+	uint32_t has_orphans;        /* atomic */
+	struct ns_counts reset;      /* relaxed atomics: sums at the last reset */
+	struct ns_sweep sweep;
+	struct ns_types types;
+};
+
+/* The index and the pins are the store's to change in objects that others may only look at. */
+static inline struct ns_object *ns_object_own(const struct ns_object *object)
+{
+	return (struct ns_object *)(uintptr_t)object;
+}
+
+/* store_sweep.c */
+
+/* How many flushes there were, at that time. */
+uint32_t ns_store_generation(const struct ns_store *store, uint32_t now_s);
+
+enum ns_end { NS_LIVES, NS_EXPIRED, NS_FLUSHED };
+enum ns_end ns_object_end(const struct ns_store *store, const struct ns_object *object,
+                          uint32_t now_s);
+
+/* Unlinks what has ended among the objects of the hash's bucket. */
+void ns_store_sweep_hash(struct ns_thread *thread, uint64_t hash, uint32_t now_s);
+
+/* store_place.c */
+
+#define NS_ANY_ARENA SIZE_MAX
+
+/* Where a key has to live, by the rules. */
+size_t ns_store_arena_of_key(const struct ns_thread *thread, const char *key, size_t key_len);
+size_t ns_store_arena_of_node(const struct ns_store *store, unsigned node);
+void ns_rules_free(struct ns_rules *rules); /* and all that it replaced */
+
+/* store_room.c */
+
+struct ns_room {
+	size_t arena;
+	uint64_t offset;
+};
+
+/* For a head in that arena, or any; evicts if need be. */
+bool ns_room_take(struct ns_thread *thread, size_t arena, uint64_t bytes, struct ns_room *ret);
+void ns_room_give(struct ns_store *store, size_t arena, uint64_t offset, uint64_t bytes);
+uint64_t ns_head_bytes(const struct ns_store *store, const struct ns_object *object);
+
+/* After one was linked: evicts until there are no more than objects_max, first in @arena. */
+void ns_room_keep_to_limit(struct ns_thread *thread, size_t arena);
+
+/* With the lock of its bucket: out of the index. Then, without, ns_object_retire(). */
+void ns_object_unlink(struct ns_thread *thread, struct ns_slot slot);
+/* The thread has unlinked it: out of the queues, and the index's pin is gone. */
+void ns_object_retire(struct ns_thread *thread, struct ns_object *object);
+/* Now that it is linked: into the queues, unless it is unlinked by now. @old: what it replaced, or NULL */
+void ns_object_settle(struct ns_thread *thread, struct ns_object *object, struct ns_object *old);
+
+/* Gives back the heads of what readers were the last to hold; returns whether there were any. */
+bool ns_store_bury(struct ns_thread *thread);
+
+/* store_draft.c */
+
+struct ns_terms {
+	enum ns_mode mode;
+	uint64_t cas;
+	uint64_t set_cas;
+	const struct ns_object *expected; /* only in place of this one; else NS_EXISTS */
+};
+enum ns_outcome ns_draft_link(struct ns_thread *thread, struct ns_draft *draft,
+                              const struct ns_terms *terms, uint64_t *ret_cas);
+
+/* store_thread.c */
+
+void ns_dead_list_add(struct ns_dead_list *list, struct ns_object *object);
+
+#endif

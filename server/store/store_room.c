@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Room for heads, who has to go for it, and what becomes of those that are out of the index. Room is sought
+ * everywhere before anybody goes. Who goes and is still being sent does not give room yet, so others go too,
+ * up to a limit.
+ */
+#include "store_parts.h"
+
+static uint64_t take(struct ns_store_arena *arena, uint64_t bytes)
+{
+	uint64_t offset;
+
+	pthread_mutex_lock(&arena->lock);
+	offset = ns_heads_take(arena->heads, bytes);
+	pthread_mutex_unlock(&arena->lock);
+	return offset;
+}
+
+void ns_room_give(struct ns_store *store, size_t arena, uint64_t offset, uint64_t bytes)
+{
+	struct ns_store_arena *in = &store->arenas[arena];
+
+	if (offset == NS_NO_HEAD)
+		return;
+	pthread_mutex_lock(&in->lock);
+	ns_heads_give(in->heads, offset, bytes);
+	pthread_mutex_unlock(&in->lock);
+}
+
+/* With the arena's lock: nobody can look at the head any more. */
+static void give_head(struct ns_thread *thread, struct ns_object *object)
+{
+	struct ns_store *store = thread->store;
+
+	if (object->head != NS_NO_HEAD)
+		ns_heads_give(store->arenas[object->arena].heads, object->head,
+		              ns_head_bytes(store, object));
+	ns_dead_list_add(&thread->dead, object);
+}
+
+/* Returns whether these were the last pins. */
+static bool drop_pins(struct ns_object *object, uint32_t count)
+{
+	return __atomic_fetch_sub(&object->pins, count, __ATOMIC_ACQ_REL) == count;
+}
+
+/* ---- out of the index ---- */
+
+void ns_object_unlink(struct ns_thread *thread, struct ns_slot slot)
+{
+	struct ns_counts *counts = &thread->counts;
+
+	ns_index_unlink(thread->store->index, slot);
+	(void)__atomic_fetch_and(&slot.object->marks, (uint8_t)~NS_MARK_LINKED, __ATOMIC_RELAXED);
+	ns_counter_add(&counts->objects, UINT64_MAX); /* the sum over all threads is what counts */
+	ns_counter_add(&counts->object_bytes, -ns_object_bytes(slot.object));
+}
+
+/* With the arena's lock. */
+static void leave_queues(struct ns_thread *thread, struct ns_store_arena *arena,
+                         struct ns_object *object)
+{
+	if (object->fifo.queue != 0) {
+		ns_fifo_remove(arena->fifo, object);
+		arena->objects--;
+	}
+	if (drop_pins(object, 1))
+		give_head(thread, object);
+}
+
+void ns_object_retire(struct ns_thread *thread, struct ns_object *object)
+{
+	struct ns_store_arena *arena = &thread->store->arenas[object->arena];
+
+	pthread_mutex_lock(&arena->lock);
+	leave_queues(thread, arena, object);
+	pthread_mutex_unlock(&arena->lock);
+}
+
+/*
+ * Whoever unlinked it meanwhile takes this lock after that: either the mark is gone by now, or the object
+ * is found in the queue there.
+ */
+void ns_object_settle(struct ns_thread *thread, struct ns_object *object, struct ns_object *old)
+{
+	struct ns_store_arena *arena = &thread->store->arenas[object->arena];
+	bool are_together = old != NULL && old->arena == object->arena;
+
+	pthread_mutex_lock(&arena->lock);
+	if (are_together)
+		leave_queues(thread, arena, old);
+	if ((__atomic_load_n(&object->marks, __ATOMIC_RELAXED) & NS_MARK_LINKED) != 0) {
+		ns_fifo_add(arena->fifo, object, object->hash);
+		arena->objects++;
+	}
+	pthread_mutex_unlock(&arena->lock);
+	if (old != NULL && !are_together)
+		ns_object_retire(thread, old);
+}
+
+bool ns_store_bury(struct ns_thread *thread)
+{
+	struct ns_object *object =
+		__atomic_exchange_n(&thread->store->dead, NULL, __ATOMIC_ACQUIRE);
+	bool were_any = object != NULL;
+
+	while (object != NULL) {
+		struct ns_store_arena *arena = &thread->store->arenas[object->arena];
+		struct ns_object *next = object->fifo.next;
+
+		pthread_mutex_lock(&arena->lock);
+		give_head(thread, object);
+		pthread_mutex_unlock(&arena->lock);
+		object = next;
+	}
+	return were_any;
+}
+
+/* ---- eviction ---- */
+
+/* With the arena's lock; pinned. NULL: nobody is left */
+static struct ns_object *choose(struct ns_store_arena *arena)
+{
+	struct ns_object *object = ns_fifo_evict(arena->fifo);
+
+	if (object == NULL)
+		return NULL;
+	arena->objects--;
+	ns_object_pin(object); /* it has the index's pin, as it was in a queue */
+	return object;
+}
+
+static void count_eviction(struct ns_thread *thread, const struct ns_object *object)
+{
+	struct ns_store *store = thread->store;
+
+	if (ns_object_end(store, object, ns_store_now_s(store)) != NS_LIVES) {
+		ns_counter_add(&thread->counts.expired, 1);
+		return;
+	}
+	ns_counter_add(&thread->counts.evictions, 1);
+	if ((__atomic_load_n(&object->marks, __ATOMIC_RELAXED) & NS_MARK_FETCHED) == 0)
+		ns_counter_add(&thread->counts.evicted_unfetched, 1);
+}
+
+/* Ends our pin, and the index's if nobody unlinked it before; returns whether it is dead. */
+static bool dispose(struct ns_thread *thread, struct ns_object *object)
+{
+	struct ns_index *index = thread->store->index;
+	uint64_t hash = object->hash;
+	struct ns_slot slot;
+
+	ns_index_lock(index, hash);
+	slot = ns_index_look_for(index, object);
+	if (slot.object != NULL)
+		ns_object_unlink(thread, slot);
+	ns_index_unlock(index, hash);
+	if (slot.object == NULL)
+		return drop_pins(object, 1);
+	count_eviction(thread, object);
+	return drop_pins(object, 2);
+}
+
+/* Until there is room, nobody, or *budget is used up. */
+static uint64_t evict_for(struct ns_thread *thread, struct ns_store_arena *arena, uint64_t bytes,
+                          unsigned *budget)
+{
+	uint64_t offset;
+
+	pthread_mutex_lock(&arena->lock);
+	while ((offset = ns_heads_take(arena->heads, bytes)) == NS_NO_HEAD && *budget > 0) {
+		struct ns_object *object = choose(arena);
+		bool is_dead;
+
+		if (object == NULL)
+			break;
+		--*budget;
+		pthread_mutex_unlock(&arena->lock);
+		is_dead = dispose(thread, object);
+		pthread_mutex_lock(&arena->lock);
+		if (is_dead)
+			give_head(thread, object);
+	}
+	pthread_mutex_unlock(&arena->lock);
+	return offset;
+}
+
+static bool evict_one(struct ns_thread *thread, struct ns_store_arena *arena)
+{
+	struct ns_object *object;
+
+	pthread_mutex_lock(&arena->lock);
+	object = choose(arena);
+	pthread_mutex_unlock(&arena->lock);
+	if (object == NULL)
+		return false;
+	if (dispose(thread, object)) {
+		pthread_mutex_lock(&arena->lock);
+		give_head(thread, object);
+		pthread_mutex_unlock(&arena->lock);
+	}
+	return true;
+}
+
+void ns_room_keep_to_limit(struct ns_thread *thread, size_t arena)
+{
+	struct ns_store *store = thread->store;
+	unsigned budget = NS_EVICTIONS_MAX;
+
+	if (store->no_evict)
+		return;
+	for (size_t i = 0; i <= store->arena_count; i++) {
+		size_t which = i == 0 ? arena : i - 1;
+
+		while (ns_index_objects(store->index) > store->objects_max && budget-- > 0)
+			if (!evict_one(thread, &store->arenas[which]))
+				break;
+	}
+}
+
+/* ---- taking ---- */
+
+/* The arenas from first on, at most count: one that a rule names, or all in order. */
+struct choice {
+	size_t first;
+	size_t count;
+	uint64_t bytes;
+};
+
+static bool take_free(struct ns_store *store, const struct choice *choice, struct ns_room *ret)
+{
+	for (size_t i = choice->first; i < choice->first + choice->count; i++) {
+		uint64_t offset = take(&store->arenas[i], choice->bytes);
+
+		if (offset == NS_NO_HEAD)
+			continue;
+		*ret = (struct ns_room){ .arena = i, .offset = offset };
+		return true;
+	}
+	return false;
+}
+
+static bool take_by_eviction(struct ns_thread *thread, const struct choice *choice,
+                             struct ns_room *ret)
+{
+	unsigned budget = NS_EVICTIONS_MAX;
+
+	for (size_t i = choice->first; i < choice->first + choice->count; i++) {
+		uint64_t offset =
+			evict_for(thread, &thread->store->arenas[i], choice->bytes, &budget);
+
+		if (offset == NS_NO_HEAD)
+			continue;
+		*ret = (struct ns_room){ .arena = i, .offset = offset };
+		return true;
+	}
+	return false;
+}
+
+bool ns_room_take(struct ns_thread *thread, size_t arena, uint64_t bytes, struct ns_room *ret)
+{
+	struct ns_store *store = thread->store;
+	struct choice choice = { .first = arena, .count = 1, .bytes = bytes };
+
+	if (arena == NS_ANY_ARENA)
+		choice = (struct choice){ .count = store->arena_count, .bytes = bytes };
+	if (bytes == 0) {
+		*ret = (struct ns_room){ .arena = choice.first, .offset = NS_NO_HEAD };
+		return true;
+	}
+	if (take_free(store, &choice, ret))
+		return true;
+	if (ns_store_bury(thread) && take_free(store, &choice, ret))
+		return true;
+	if (!store->no_evict)
+		return take_by_eviction(thread, &choice, ret);
+	/* What has ended may go all the same. */
+	(void)ns_store_sweep(thread, ns_store_now_s(store), NS_SWEEP_FOR_ROOM);
+	return take_free(store, &choice, ret);
+}
