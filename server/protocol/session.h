@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One connection's conversation, without the connection: bytes in, bytes out. No sockets, no clock and no
+ * waiting, so that any stream in any pieces can be put through it; the worker moves the bytes.
+ *
+ * Output is a list of pieces: small ones are copied into the session's own buffer, values are pinned objects
+ * and are sent from where they lie. Input of a value goes straight to where it will lie.
+ */
+#ifndef NS_SESSION_H
+#define NS_SESSION_H
+
+#include "state.h"
+#include <sys/uio.h>
+
+/* Limits on what one peer can make us keep. */
+enum {
+	NS_LINE_MAX = 8192,            /* a memcache command line, an HTTP request line */
+	NS_HEAD_LINES_MAX = 32768,     /* an HTTP head */
+	NS_OUTPUT_PIECES_MAX = 1024,   /* queued; then no more input is taken */
+	NS_OUTPUT_COPIED_MAX = 262144, /* bytes of small pieces, likewise */
+	NS_TURN_COMMANDS_MAX = 64      /* served before others get their turn */
+};
+
+/* What all sessions of a worker share. */
+struct ns_session_context {
+	struct ns_server_state
+		*server; /* server.h of the worker: settings, statistics; opaque here */
+	struct ns_worker_counts *counts; /* its own, of server->workers */
+	struct ns_thread *thread;
+	const struct ns_config *config;
+	struct ns_store *store;
+	uint32_t now_s;   /* of the store's clock, kept by the worker each turn */
+	char date[32];    /* HTTP's Date, kept by the worker each second; not terminated by CRLF */
+	const char *auth; /* contents of the auth file, "user:password" a line; NULL = open */
+};
+
+enum ns_session_kind { NS_SESSION_MEMCACHE, NS_SESSION_HTTP, NS_SESSION_ADMIN };
+
+struct ns_session; /* opaque */
+
+struct ns_session *ns_session_create(enum ns_session_kind kind, struct ns_session_context *context);
+/* Unpins and drops whatever it holds, in the middle of a value too. Accepts NULL. */
+void ns_session_free(struct ns_session *session);
+
+/*
+ * Where the next bytes of the peer go: room of at least 1 byte; 0 when none are wanted now (ns_session_wants_input()).
+ * Stays valid until ns_session_received().
+ */
+size_t ns_session_room(struct ns_session *session, char **ret);
+
+/*
+ * So many bytes have been put there. Goes as far as they reach, but for NS_TURN_COMMANDS_MAX
+ * commands at most; ns_session_is_ready() says that more could be done without more bytes.
+ */
+void ns_session_received(struct ns_session *session, size_t count);
+bool ns_session_is_ready(const struct ns_session *session);
+void ns_session_continue(struct ns_session *session);
+
+/* The peer will send no more. */
+void ns_session_ended(struct ns_session *session);
+
+/* The first pieces of what is to be sent; returns how many, at most @max. */
+unsigned ns_session_output(const struct ns_session *session, struct iovec *pieces, unsigned max);
+/* So many bytes of them are sent. */
+void ns_session_sent(struct ns_session *session, size_t count);
+
+bool ns_session_wants_input(const struct ns_session *session);
+/* To be closed once the output is sent (quit, an error that loses the step). */
+bool ns_session_is_over(const struct ns_session *session);
+
+/* What it waits for, for deadlines. */
+enum ns_waiting { NS_IDLE, NS_IN_HEAD, NS_IN_BODY, NS_SENDING, NS_IN_STORAGE };
+enum ns_waiting ns_session_waiting(const struct ns_session *session);
+
+/* Bytes that it keeps beside the pinned objects. */
+size_t ns_session_bytes(const struct ns_session *session);
+
+#endif
