@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stats: memcached's names where we count the same, and no others of its. What it counts and we do
+ * not is left out, as a 0 there would be a lie. Names of our own are at the end of the general
+ * ones.
+ */
+#include "memcache.h"
+
+#include <numaprobe/bitmap.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static void stat_seconds(struct ns_talk *talk, const char *name, const struct timeval *time)
+{
+	ns_talk_stat_text(talk, name, "%lld.%06ld", (long long)time->tv_sec, (long)time->tv_usec);
+}
+
+static const char *on_off(bool is_on)
+{
+	return is_on ? "on" : "off";
+}
+
+static const char *yes_no(bool is_so)
+{
+	return is_so ? "yes" : "no";
+}
+
+static uint64_t arena_bytes(const struct ns_server_state *server)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < server->arena_count; i++)
+		bytes += server->arenas[i].plan.bytes;
+	return bytes;
+}
+
+/* ---- stats ---- */
+
+static void stat_process(struct ns_talk *talk)
+{
+	struct rusage usage;
+
+	ns_talk_stat(talk, "pid", (uint64_t)getpid());
+	ns_talk_stat(talk, "uptime", talk->context->now_s - UINT64_C(2));
+	ns_talk_stat(talk, "time", (uint64_t)ns_talk_time_now(talk));
+	ns_talk_stat_text(talk, "version", "%s", NS_MEMCACHE_VERSION);
+	ns_talk_stat(talk, "pointer_size", sizeof(void *) * 8);
+	if (getrusage(RUSAGE_SELF, &usage) < 0)
+		return;
+	stat_seconds(talk, "rusage_user", &usage.ru_utime);
+	stat_seconds(talk, "rusage_system", &usage.ru_stime);
+}
+
+static void stat_connections(struct ns_talk *talk, const struct ns_worker_counts *workers)
+{
+	const struct ns_server_state *server = talk->context->server;
+	bool accepts = !__atomic_load_n(&server->is_draining, __ATOMIC_RELAXED);
+
+	ns_talk_stat(talk, "max_connections", server->config->connections_max);
+	ns_talk_stat(talk, "curr_connections", workers->connections);
+	ns_talk_stat(talk, "total_connections", workers->connections_total);
+	ns_talk_stat(talk, "rejected_connections", workers->connections_rejected);
+	ns_talk_stat(talk, "idle_kicks", workers->connections_timed_out);
+	ns_talk_stat(talk, "accepting_conns", accepts);
+	ns_talk_stat(talk, "threads", server->worker_count);
+	ns_talk_stat(talk, "conn_yields", workers->yields);
+	ns_talk_stat(talk, "bytes_read", workers->bytes_read);
+	ns_talk_stat(talk, "bytes_written", workers->bytes_written);
+	ns_talk_stat(talk, "auth_cmds", workers->auth_cmds);
+	ns_talk_stat(talk, "auth_errors", workers->auth_errors);
+	ns_talk_stat(talk, "cmd_get", workers->cmd_get);
+	ns_talk_stat(talk, "cmd_set", workers->cmd_set);
+	ns_talk_stat(talk, "cmd_flush", workers->cmd_flush);
+	ns_talk_stat(talk, "cmd_touch", workers->cmd_touch);
+	ns_talk_stat(talk, "cmd_meta", workers->cmd_meta);
+}
+
+static void stat_keys(struct ns_talk *talk, const struct ns_counts *counts)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} stats[] = {
+		{ "get_hits", counts->get_hits },
+		{ "get_misses", counts->get_misses },
+		{ "get_expired", counts->get_expired },
+		{ "get_flushed", counts->get_flushed },
+		{ "delete_misses", counts->deletes - counts->delete_hits },
+		{ "delete_hits", counts->delete_hits },
+		{ "incr_misses", counts->incr_misses },
+		{ "incr_hits", counts->incr_hits },
+		{ "decr_misses", counts->decr_misses },
+		{ "decr_hits", counts->decr_hits },
+		{ "cas_misses", counts->cas_misses },
+		{ "cas_hits", counts->cas_hits },
+		{ "cas_badval", counts->cas_badval },
+		{ "touch_hits", counts->touch_hits },
+		{ "touch_misses", counts->touches - counts->touch_hits },
+		{ "store_too_large", counts->too_large },
+		{ "store_no_memory", counts->out_of_memory },
+		{ "bytes", counts->object_bytes },
+		{ "curr_items", counts->objects },
+		{ "total_items", counts->total_objects },
+		{ "evictions", counts->evictions },
+		{ "evicted_unfetched", counts->evicted_unfetched },
+		{ "expired", counts->expired },
+		{ "metadata_bytes", counts->metadata_bytes },
+		{ "local_heads", counts->local_heads },
+		{ "local_bytes", counts->local_bytes },
+		{ "remote_heads", counts->remote_heads },
+		{ "remote_bytes", counts->remote_bytes },
+		{ "promotions", counts->promotions },
+		{ "promoted_bytes", counts->promoted_bytes },
+		{ "promotion_ns", counts->promotion_ns },
+	};
+
+	for (size_t i = 0; i < sizeof(stats) / sizeof(stats[0]); i++)
+		ns_talk_stat(talk, stats[i].name, stats[i].value);
+}
+
+static void stat_general(struct ns_talk *talk)
+{
+	struct ns_session_context *context = talk->context;
+	struct ns_worker_counts workers;
+	struct ns_counts counts;
+
+	ns_state_sum(context->server, &workers);
+	ns_store_count(context->store, &counts);
+	stat_process(talk);
+	stat_connections(talk, &workers);
+	ns_talk_stat(talk, "limit_maxbytes", arena_bytes(context->server));
+	stat_keys(talk, &counts);
+	ns_talk_stat(talk, "protocol_errors", workers.protocol_errors);
+}
+
+/* ---- stats settings ---- */
+
+static void stat_text_or_null(struct ns_talk *talk, const char *name, const char *text)
+{
+	ns_talk_stat_text(talk, name, "%s", text != NULL ? text : "NULL");
+}
+
+static void stat_settings(struct ns_talk *talk)
+{
+	const struct ns_server_state *server = talk->context->server;
+	const struct ns_config *config = server->config;
+
+	ns_talk_stat(talk, "maxbytes", arena_bytes(server));
+	ns_talk_stat(talk, "maxconns", config->connections_max);
+	ns_talk_stat_text(talk, "tcpport", "%d", config->memcache_port);
+	ns_talk_stat(talk, "udpport", 0);
+	stat_text_or_null(talk, "inter", config->listen_address);
+	ns_talk_stat_text(talk, "evictions", "%s", on_off(!config->no_evict));
+	stat_text_or_null(talk, "domain_socket", config->memcache_socket);
+	ns_talk_stat_text(talk, "umask", "%o", config->memcache_socket_mode);
+	ns_talk_stat_text(talk, "shutdown_command", "no");
+	ns_talk_stat(talk, "num_threads", server->worker_count);
+	ns_talk_stat(talk, "reqs_per_event", NS_TURN_COMMANDS_MAX);
+	ns_talk_stat_text(talk, "cas_enabled", "yes");
+	ns_talk_stat_text(talk, "binding_protocol", "ascii");
+	ns_talk_stat_text(talk, "auth_enabled_sasl", "no");
+	ns_talk_stat_text(talk, "auth_enabled_ascii", "%s", yes_no(talk->context->auth != NULL));
+	ns_talk_stat(talk, "item_size_max", config->object_bytes_max);
+	ns_talk_stat_text(talk, "flush_enabled", "yes");
+	ns_talk_stat_text(talk, "dump_enabled", "no");
+	ns_talk_stat(talk, "idle_timeout", config->idle_timeout_ms / 1000);
+	ns_talk_stat_text(talk, "ssl_enabled", "no");
+	stat_text_or_null(talk, "numa", config->numa);
+	ns_talk_stat(talk, "memory_bytes", config->memory_bytes);
+	ns_talk_stat(talk, "sub_memory_bytes", config->sub_memory_bytes);
+	ns_talk_stat(talk, "block_bytes", config->block_bytes);
+	ns_talk_stat(talk, "head_bytes", config->head_bytes);
+	ns_talk_stat(talk, "objects_max", config->objects_max);
+	ns_talk_stat_text(talk, "perverse", "%s", yes_no(config->perverse));
+	ns_talk_stat_text(talk, "promotion", "%s", on_off(!config->no_promotion));
+	ns_talk_stat_text(talk, "require_huge", "%s", yes_no(config->require_huge));
+	ns_talk_stat_text(talk, "lock_memory", "%s", yes_no(config->lock_memory));
+}
+
+/* ---- stats placement, items, slabs: by arena ---- */
+
+/* In one word, as clients cut a line at its blanks. */
+static void stat_arena(struct ns_talk *talk, size_t arena)
+{
+	const struct ns_server_state *server = talk->context->server;
+	const struct ns_arena_plan *plan = &server->arenas[arena].plan;
+	const struct ns_arena_report *report = &server->reports[arena];
+	struct ns_arena_counts counts = ns_store_arena(talk->context->store, arena);
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "arena:%zu", arena);
+	ns_talk_stat_text(
+		talk, name,
+		"node=%u,distance=%u,bytes=%llu,hugetlb_blocks=%llu,thp_blocks=%llu,"
+		"plain_blocks=%llu,on_node_bytes=%llu,elsewhere_bytes=%llu,"
+		"unknown_bytes=%llu,heads=%llu,head_bytes=%llu,free_bytes=%llu,objects=%llu",
+		plan->node, plan->distance, (unsigned long long)plan->bytes,
+		(unsigned long long)report->blocks[NS_PAGES_HUGETLB],
+		(unsigned long long)report->blocks[NS_PAGES_THP],
+		(unsigned long long)report->blocks[NS_PAGES_PLAIN],
+		(unsigned long long)report->right_bytes, (unsigned long long)report->wrong_bytes,
+		(unsigned long long)report->unknown_bytes, (unsigned long long)counts.heads.heads,
+		(unsigned long long)counts.heads.taken_bytes,
+		(unsigned long long)counts.heads.free_bytes, (unsigned long long)counts.objects);
+}
+
+/* What workers of each serving node sent from each arena's node. */
+static void stat_served(struct ns_talk *talk, size_t arena)
+{
+	const struct ns_server_state *server = talk->context->server;
+	unsigned memory = server->arenas[arena].plan.node;
+	const struct np_bitmap *nodes = &server->plan->serving_nodes;
+	char name[64];
+
+	np_bitmap_for_each (node, nodes) {
+		(void)snprintf(name, sizeof(name), "served:%u:%u", node, memory);
+		ns_talk_stat(talk, name, ns_store_served_bytes(talk->context->store, node, memory));
+	}
+}
+
+static void stat_placement(struct ns_talk *talk)
+{
+	const struct ns_server_state *server = talk->context->server;
+
+	ns_talk_stat(talk, "arenas", server->arena_count);
+	for (size_t i = 0; i < server->arena_count; i++)
+		stat_arena(talk, i);
+	for (size_t i = 0; i < server->arena_count; i++)
+		stat_served(talk, i);
+}
+
+static void stat_of_arena(struct ns_talk *talk, const char *prefix, size_t arena, const char *what,
+                          uint64_t value)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "%s%zu:%s", prefix, arena + 1, what);
+	ns_talk_stat(talk, name, value);
+}
+
+/* Where memcached has classes of sizes we have arenas. */
+static void stat_items(struct ns_talk *talk)
+{
+	for (size_t i = 0; i < ns_store_arena_count(talk->context->store); i++) {
+		struct ns_arena_counts counts = ns_store_arena(talk->context->store, i);
+
+		if (counts.objects == 0)
+			continue;
+		stat_of_arena(talk, "items:", i, "number", counts.objects);
+		stat_of_arena(talk, "items:", i, "mem_requested", counts.heads.taken_bytes);
+	}
+}
+
+static void stat_slabs(struct ns_talk *talk)
+{
+	const struct ns_server_state *server = talk->context->server;
+
+	for (size_t i = 0; i < ns_store_arena_count(talk->context->store); i++) {
+		struct ns_arena_counts counts = ns_store_arena(talk->context->store, i);
+		const struct ns_heads_counts *heads = &counts.heads;
+
+		stat_of_arena(talk, "", i, "total_pages",
+		              heads->free_blocks + heads->slot_blocks + heads->packed_blocks);
+		stat_of_arena(talk, "", i, "used_chunks", heads->heads);
+		stat_of_arena(talk, "", i, "mem_requested", heads->taken_bytes);
+	}
+	ns_talk_stat(talk, "active_slabs", ns_store_arena_count(talk->context->store));
+	ns_talk_stat(talk, "total_malloced", arena_bytes(server));
+}
+
+static void stat_sizes(struct ns_talk *talk)
+{
+	ns_talk_stat_text(talk, "sizes_status", "disabled");
+}
+
+/* Counts, by worker: who is at the other end is nobody's business. */
+static void stat_conns(struct ns_talk *talk)
+{
+	const struct ns_server_state *server = talk->context->server;
+	char name[64];
+
+	for (unsigned i = 0; i < server->worker_count; i++) {
+		const struct ns_worker_counts *worker = &server->workers[i];
+
+		(void)snprintf(name, sizeof(name), "worker:%u:cpu", i);
+		ns_talk_stat(talk, name, server->worker_cpus[i]);
+		(void)snprintf(name, sizeof(name), "worker:%u:connections", i);
+		ns_talk_stat(talk, name, __atomic_load_n(&worker->connections, __ATOMIC_RELAXED));
+		(void)snprintf(name, sizeof(name), "worker:%u:total_connections", i);
+		ns_talk_stat(talk, name,
+		             __atomic_load_n(&worker->connections_total, __ATOMIC_RELAXED));
+	}
+}
+
+void ns_memcache_stats(struct ns_talk *talk, const struct ns_command *command)
+{
+	static const struct {
+		const char *name;
+		void (*tell)(struct ns_talk *talk);
+	} kinds[] = {
+		{ "", stat_general },
+		{ "settings", stat_settings },
+		{ "items", stat_items },
+		{ "slabs", stat_slabs },
+		{ "sizes", stat_sizes },
+		{ "conns", stat_conns },
+		{ "placement", stat_placement },
+	};
+	struct ns_span rest = command->rest;
+	struct ns_span kind;
+
+	(void)ns_span_word(&rest, &kind);
+	if (ns_span_is(kind, "reset")) {
+		ns_store_reset_counts(talk->context->store);
+		ns_talk_say(talk, "RESET");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (!ns_span_is(kind, kinds[i].name))
+			continue;
+		kinds[i].tell(talk);
+		ns_talk_say(talk, "END");
+		return;
+	}
+	ns_talk_say(talk, "ERROR");
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "state.h"
+
+void ns_state_sum(const struct ns_server_state *state, struct ns_worker_counts *ret)
+{
+	*ret = (struct ns_worker_counts){ 0 };
+	for (unsigned i = 0; i < state->worker_count; i++) {
+		const struct ns_worker_counts *counts = &state->workers[i];
+
+#define X(name) ret->name += __atomic_load_n(&counts->name, __ATOMIC_RELAXED);
+		NS_WORKER_COUNTERS(X)
+#undef X
+	}
+}

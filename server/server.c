@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Joins the parts: topology, memory plan, arenas, store, sockets, workers; taken down in reverse.
+ */
+#include "../probe/base/file.h"
+#include "server_data.h"
+#include "worker/callers.h"
+#include "worker/worker.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <numarun/apply.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+struct ns_server {
+	struct ns_config config;
+	struct np_sysroot root;
+	struct np_topology *topology;
+	struct ns_memory_plan plan;
+	struct ns_arena *arenas;
+	struct ns_arena_report *reports;
+	size_t arena_count;
+	struct ns_store *store;
+	struct ns_callers *callers;
+	struct ns_listeners listeners;
+	unsigned *cpus; /* of the workers */
+	struct ns_worker_counts *counts;
+	unsigned worker_count;
+	char *auth;
+	int stop_fd;
+	uint32_t connections; /* atomic: of all workers */
+	struct ns_server_state state;
+};
+
+enum { AUTH_BYTES_MAX = 65536, WORKERS_MAX = 1024, DEVICES_MAX = 64 };
+
+void ns_config_default(struct ns_config *config)
+{
+	*config = (struct ns_config){
+		.numa = "auto",
+		.memory_bytes = UINT64_C(1) << 30,
+		.block_bytes = UINT64_C(2) << 20,
+		.head_bytes = UINT64_C(256) << 10,
+		.lock_memory = true,
+		.increment = 1,
+		.decay = 0.5,
+		.connections_max = 1024,
+		.listen_address = "127.0.0.1",
+		.memcache_port = 11211,
+		.http_port = 8080,
+		.memcache_socket_mode = 0700,
+	};
+}
+
+/* ---- settings ---- */
+
+static int take_config(struct ns_server *server, const struct ns_config *given,
+                       struct np_error *err)
+{
+	struct ns_config *config = &server->config;
+
+	*config = *given;
+	if (config->root || config->xml)
+		return np_error_set(err, EINVAL, "a captured host cannot serve");
+	if (config->pool_count > 0)
+		return np_error_set(err, ENOTSUP,
+		                    "%s: objects on SSD are not there yet: leave the pool out",
+		                    config->pools[0]);
+	if (config->workers > WORKERS_MAX || config->connections_max == 0)
+		return np_error_set(err, EINVAL, "at most %d workers, and at least one connection",
+		                    WORKERS_MAX);
+	if (config->object_bytes_max == 0)
+		config->object_bytes_max = config->head_bytes;
+	if (config->object_bytes_max > config->head_bytes)
+		return np_error_set(err, EINVAL,
+		                    "objects of %llu bytes are longer than a head of %llu, and "
+		                    "without a pool on SSD there is no room for the rest: make the "
+		                    "head as long",
+		                    (unsigned long long)config->object_bytes_max,
+		                    (unsigned long long)config->head_bytes);
+	return 0;
+}
+
+static int read_auth(struct ns_server *server, struct np_error *err)
+{
+	const char *path = server->config.auth_file;
+	ssize_t len;
+
+	if (!path)
+		return 0;
+	len = np_file_read("auth file", path, AUTH_BYTES_MAX, &server->auth, err);
+	if (len < 0)
+		return (int)len;
+	if (len > AUTH_BYTES_MAX)
+		return np_error_set(err, E2BIG, "auth file %s: more than %d bytes", path,
+		                    AUTH_BYTES_MAX);
+	/* It is read as text. */
+	if (memchr(server->auth, '\0', (size_t)len) || len == 0)
+		return np_error_set(err, EINVAL, "auth file %s: %s", path,
+		                    len == 0 ? "it is empty" : "NUL bytes in it");
+	server->auth = realloc(server->auth, (size_t)len + 1);
+	if (!server->auth)
+		return np_error_sys(err, ENOMEM, "auth file");
+	server->auth[len] = '\0';
+	return 0;
+}
+
+/* ---- topology ---- */
+
+/* The interfaces that hold the listening address; names live as long as @all. */
+struct held {
+	const char *names[DEVICES_MAX];
+	size_t count;
+};
+
+static bool is_same_host(const struct sockaddr *a, const struct sockaddr *b)
+{
+	if (!a || a->sa_family != b->sa_family)
+		return false;
+	if (a->sa_family == AF_INET) {
+		const struct sockaddr_in *x = (const void *)a;
+		const struct sockaddr_in *y = (const void *)b;
+
+		return y->sin_addr.s_addr == htonl(INADDR_ANY) ||
+		       x->sin_addr.s_addr == y->sin_addr.s_addr;
+	}
+	if (a->sa_family == AF_INET6) {
+		const struct sockaddr_in6 *x = (const void *)a;
+		const struct sockaddr_in6 *y = (const void *)b;
+
+		return memcmp(&y->sin6_addr, &in6addr_any, sizeof(in6addr_any)) == 0 ||
+		       memcmp(&x->sin6_addr, &y->sin6_addr, sizeof(x->sin6_addr)) == 0;
+	}
+	return false;
+}
+
+static void find_holders(const struct ifaddrs *all, const struct sockaddr *address,
+                         struct held *held)
+{
+	for (const struct ifaddrs *at = all; at; at = at->ifa_next) {
+		if (at->ifa_flags & IFF_LOOPBACK || !is_same_host(at->ifa_addr, address) ||
+		    held->count == DEVICES_MAX)
+			continue;
+		held->names[held->count++] = at->ifa_name;
+	}
+}
+
+static void find_devices(const char *hosts, const struct ifaddrs *all, struct held *held)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
+	char *text = strdup(hosts);
+	char *rest = text;
+	const char *host;
+
+	while (text && (host = strsep(&rest, ",")) != NULL) {
+		struct addrinfo *infos;
+
+		/* Who does not know the name will be told when it is listened on. */
+		if (getaddrinfo(strcmp(host, "*") == 0 ? NULL : host, "0", &hints, &infos) != 0)
+			continue;
+		for (const struct addrinfo *info = infos; info; info = info->ai_next)
+			find_holders(all, info->ai_addr, held);
+		freeaddrinfo(infos);
+	}
+	free(text);
+}
+
+static bool is_device(const char *numa)
+{
+	return numa && strcmp(numa, "auto") != 0 && strspn(numa, "0123456789") != strlen(numa);
+}
+
+static int plan_memory(struct ns_server *server, struct np_error *err)
+{
+	const struct ns_config *config = &server->config;
+	struct np_topology_source source = { .scope = NP_TOPOLOGY_MEMORY | NP_TOPOLOGY_GROUPS };
+	struct ifaddrs *interfaces = NULL;
+	struct held held = { .count = 0 };
+	int rc;
+
+	if (is_device(config->numa)) {
+		source.devices = &config->numa;
+		source.device_count = 1;
+	} else {
+		source.scope |= NP_TOPOLOGY_NICS;
+	}
+	rc = np_sysroot_open(NULL, &server->root, err);
+	if (rc == 0)
+		rc = np_topology_load(&source, &server->topology, err);
+	if (rc < 0)
+		return rc;
+	if (getifaddrs(&interfaces) == 0)
+		find_devices(config->listen_address, interfaces, &held);
+	rc = ns_memory_plan_make(config, server->topology, held.names, held.count, &server->plan,
+	                         err);
+	if (interfaces)
+		freeifaddrs(interfaces);
+	return rc;
+}
+
+/* ---- workers' CPUs ---- */
+
+static bool is_first_of_core(const struct np_topology *topology, const struct np_bitmap *cpus,
+                             unsigned cpu)
+{
+	const struct np_group *core = np_topology_group_of(topology, NP_LEVEL_CORE, cpu);
+
+	for (unsigned before = 0; core && before < cpu; before++) {
+		if (np_bitmap_has(cpus, before) && np_bitmap_has(&core->cpus, before))
+			return false;
+	}
+	return true;
+}
+
+/* One of each core first. More workers than CPUs share them. */
+static int choose_cpus(struct ns_server *server, struct np_error *err)
+{
+	const struct np_bitmap *cpus = &server->plan.serving_cpus;
+	unsigned there = np_bitmap_count(cpus);
+	unsigned last = np_bitmap_last(cpus);
+	unsigned count = server->config.workers ? server->config.workers : there;
+	unsigned found = 0;
+
+	server->cpus = calloc((size_t)count + there, sizeof(*server->cpus));
+	server->counts = calloc(count, sizeof(*server->counts));
+	if (!server->cpus || !server->counts)
+		return np_error_sys(err, ENOMEM, "workers");
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (unsigned cpu = 0; cpu <= last; cpu++) {
+			if (np_bitmap_has(cpus, cpu) &&
+			    is_first_of_core(server->topology, cpus, cpu) == (pass == 0))
+				server->cpus[found++] = cpu;
+		}
+	}
+	for (unsigned i = there; i < count; i++)
+		server->cpus[i] = server->cpus[i - there];
+	server->worker_count = count;
+	return 0;
+}
+
+/* ---- memory ---- */
+
+static int check_huge(const struct ns_server *server, size_t i, struct np_error *err)
+{
+	const struct ns_arena *arena = &server->arenas[i];
+	uint64_t huge = server->reports[i].blocks[NS_PAGES_HUGETLB];
+
+	if (!server->config.require_huge || huge == arena->block_count)
+		return 0;
+	return np_error_set(
+		err, ENOMEM,
+		"node %u: only %llu of %zu blocks are of HugeTLB pages: reserve more of "
+		"them on that node (its nr_hugepages), or leave out --require-huge",
+		arena->plan.node, (unsigned long long)huge, arena->block_count);
+}
+
+static int map_arenas(struct ns_server *server, struct np_error *err)
+{
+	size_t count = server->plan.arena_count;
+	int rc = 0;
+
+	server->arenas = calloc(count, sizeof(*server->arenas));
+	server->reports = calloc(count, sizeof(*server->reports));
+	if (!server->arenas || !server->reports)
+		return np_error_sys(err, ENOMEM, "arenas");
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		rc = ns_arena_map(&server->plan.arenas[i], server->config.block_bytes,
+		                  server->config.lock_memory, &server->arenas[i], err);
+		if (rc < 0)
+			break;
+		server->arena_count++;
+		rc = ns_arena_verify(&server->root, &server->arenas[i], &server->reports[i], err);
+		if (rc == 0)
+			rc = check_huge(server, i, err);
+	}
+	return rc;
+}
+
+static int create_store(struct ns_server *server, struct np_error *err)
+{
+	struct ns_store_setup setup = {
+		.config = &server->config,
+		.arenas = server->arenas,
+		.arena_count = server->arena_count,
+		.far_node = server->plan.far_node,
+		.threads_max = server->worker_count + NS_CALLERS_MAX,
+	};
+	int rc;
+
+	if (getrandom(&setup.hash_seed, sizeof(setup.hash_seed), 0) != sizeof(setup.hash_seed))
+		return np_error_sys(err, errno, "getrandom");
+	rc = ns_store_create(&setup, &server->store, err);
+	if (rc < 0)
+		return rc;
+	server->callers =
+		ns_callers_create(server->store, np_bitmap_next(&server->plan.serving_nodes, 0));
+	return server->callers ? 0 : np_error_sys(err, ENOMEM, "store");
+}
+
+/* On the serving node, so that the index and what else is touched here lies there. */
+static int create_store_there(struct ns_server *server, struct np_error *err)
+{
+	struct np_bitmap before = { 0 };
+	int rc = nr_affinity_get(&before, err);
+
+	if (rc == 0)
+		rc = nr_affinity_set(&server->plan.serving_cpus, err);
+	if (rc == 0)
+		rc = create_store(server, err);
+	if (!np_bitmap_is_empty(&before))
+		(void)nr_affinity_set(&before, NULL);
+	np_bitmap_release(&before);
+	return rc;
+}
+
+/* ---- create, run, stop, destroy ---- */
+
+static void describe(struct ns_server *server)
+{
+	server->state = (struct ns_server_state){
+		.config = &server->config,
+		.store = server->store,
+		.started_s = (int64_t)time(NULL),
+		.plan = &server->plan,
+		.arenas = server->arenas,
+		.reports = server->reports,
+		.arena_count = server->arena_count,
+		.workers = server->counts,
+		.worker_count = server->worker_count,
+		.worker_cpus = server->cpus,
+	};
+}
+
+static int build(struct ns_server *server, const struct ns_config *config, struct np_error *err)
+{
+	int rc = take_config(server, config, err);
+
+	if (rc == 0)
+		rc = read_auth(server, err);
+	if (rc == 0)
+		rc = plan_memory(server, err);
+	if (rc == 0)
+		rc = choose_cpus(server, err);
+	/* Before memory is mapped, which takes long: an address that is taken is found out at once. */
+	if (rc == 0)
+		rc = ns_listeners_open(&server->config, server->worker_count, &server->listeners,
+		                       err);
+	if (rc == 0)
+		rc = map_arenas(server, err);
+	if (rc == 0)
+		rc = create_store_there(server, err);
+	if (rc < 0)
+		return rc;
+	server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->stop_fd < 0)
+		return np_error_sys(err, errno, "eventfd");
+	describe(server);
+	return 0;
+}
+
+int ns_server_create(const struct ns_config *config, struct ns_server **ret, struct np_error *err)
+{
+	struct ns_server *server = calloc(1, sizeof(*server));
+	int rc;
+
+	if (!server)
+		return np_error_sys(err, ENOMEM, "server");
+	server->stop_fd = -1;
+	server->root.fd = -1;
+	rc = build(server, config, err);
+	if (rc < 0)
+		ns_server_destroy(server);
+	else
+		*ret = server;
+	return rc;
+}
+
+struct thread {
+	struct ns_worker_setup setup;
+	struct ns_server *server;
+	pthread_t id;
+	int rc;
+	struct np_error err;
+};
+
+static void *run_worker(void *arg)
+{
+	struct thread *thread = arg;
+
+	thread->rc = ns_worker_run(&thread->setup, &thread->err);
+	/* One that fails is not missed silently: it ends all. */
+	if (thread->rc < 0)
+		ns_server_stop(thread->server);
+	return NULL;
+}
+
+static unsigned node_of(const struct ns_server *server)
+{
+	return np_bitmap_next(&server->plan.serving_nodes, 0);
+}
+
+static void set_up(struct ns_server *server, unsigned index, struct thread *ret)
+{
+	const struct ns_listeners *listeners = &server->listeners;
+
+	*ret = (struct thread){
+		.server = server,
+		.setup = {
+			.index = index,
+			.cpu = server->cpus[index],
+			.node = node_of(server),
+			.listeners = listeners->list + index * listeners->count_a_worker,
+			.listener_count = listeners->count_a_worker,
+			.state = &server->state,
+			.auth = server->auth,
+			.stop_fd = server->stop_fd,
+			.connections = &server->connections,
+		},
+	};
+}
+
+int ns_server_run(struct ns_server *server, struct np_error *err)
+{
+	struct thread *threads = calloc(server->worker_count, sizeof(*threads));
+	unsigned started = 0;
+	int rc = 0;
+
+	if (!threads)
+		return np_error_sys(err, ENOMEM, "workers");
+	for (; started < server->worker_count && rc == 0; started++) {
+		set_up(server, started, &threads[started]);
+		rc = -pthread_create(&threads[started].id, NULL, run_worker, &threads[started]);
+	}
+	if (rc < 0) {
+		started--;
+		np_error_sys(err, -rc, "worker %u", started);
+		ns_server_stop(server);
+	}
+	for (unsigned i = 0; i < started; i++) {
+		pthread_join(threads[i].id, NULL);
+		if (threads[i].rc == 0 || rc < 0)
+			continue;
+		rc = threads[i].rc;
+		if (err)
+			*err = threads[i].err;
+	}
+	free(threads);
+	return rc;
+}
+
+void ns_server_stop(struct ns_server *server)
+{
+	const uint64_t one = 1;
+	int before = errno;
+
+	__atomic_store_n(&server->state.is_draining, true, __ATOMIC_RELAXED);
+	(void)!write(server->stop_fd, &one, sizeof(one));
+	errno = before;
+}
+
+void ns_server_destroy(struct ns_server *server)
+{
+	if (!server)
+		return;
+	ns_listeners_close(&server->listeners);
+	ns_callers_free(server->callers);
+	if (server->store)
+		ns_store_free(server->store);
+	for (size_t i = 0; i < server->arena_count; i++) {
+		ns_arena_report_release(&server->reports[i]);
+		ns_arena_unmap(&server->arenas[i]);
+	}
+	free(server->arenas);
+	free(server->reports);
+	free(server->cpus);
+	free(server->counts);
+	free(server->auth);
+	ns_memory_plan_release(&server->plan);
+	np_topology_free(server->topology);
+	np_sysroot_close(&server->root);
+	if (server->stop_fd >= 0)
+		close(server->stop_fd);
+	free(server);
+}
+
+/* ---- what is asked of it ---- */
+
+const struct ns_server_state *ns_server_state(const struct ns_server *server)
+{
+	return &server->state;
+}
+
+const struct ns_listeners *ns_server_listeners(const struct ns_server *server)
+{
+	return &server->listeners;
+}
+
+int ns_server_memcache_port(const struct ns_server *server)
+{
+	return server->listeners.ports[NS_SESSION_MEMCACHE];
+}
+
+int ns_server_http_port(const struct ns_server *server)
+{
+	return server->listeners.ports[NS_SESSION_HTTP];
+}
+
+int ns_server_admin_port(const struct ns_server *server)
+{
+	return server->listeners.ports[NS_SESSION_ADMIN];
+}
+
+int ns_get(struct ns_server *server, const char *key, size_t key_len, char **ret_value,
+           size_t *ret_size, struct np_error *err)
+{
+	return ns_callers_get(server->callers, key, key_len, ret_value, ret_size, err);
+}
+
+int ns_set(struct ns_server *server, const char *key, size_t key_len, const char *value,
+           size_t size, struct np_error *err)
+{
+	return ns_callers_set(server->callers, key, key_len, value, size, err);
+}
+
+int ns_delete(struct ns_server *server, const char *key, size_t key_len, struct np_error *err)
+{
+	return ns_callers_delete(server->callers, key, key_len, err);
+}

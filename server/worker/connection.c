@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "connection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	STEPS_A_TURN = 8,       /* reads or batches of commands */
+	PIECES_A_CALL = 128,    /* of sendmsg(2) */
+	LINGER_BYTES = 1 << 20, /* of last words that are thrown away */
+};
+
+struct ns_connection *ns_connection_create(int fd, enum ns_session_kind kind,
+                                           struct ns_session_context *context)
+{
+	struct ns_connection *connection = calloc(1, sizeof(*connection));
+
+	if (!connection)
+		return NULL;
+	connection->source = NS_SOURCE_CONNECTION;
+	connection->kind = kind;
+	connection->fd = fd;
+	connection->counts = context->counts;
+	connection->can_write = true;
+	connection->session = ns_session_create(kind, context);
+	if (!connection->session) {
+		free(connection);
+		return NULL;
+	}
+	return connection;
+}
+
+void ns_connection_free(struct ns_connection *connection)
+{
+	ns_deadline_clear(&connection->deadline);
+	ns_session_free(connection->session);
+	close(connection->fd);
+	free(connection);
+}
+
+bool ns_connection_is_idle(const struct ns_connection *connection)
+{
+	return connection->is_lingering ||
+	       (ns_session_waiting(connection->session) == NS_IDLE && !connection->can_read);
+}
+
+/* As much as the socket takes. 0, or -errno of a connection that is lost. */
+static int send_output(struct ns_connection *connection)
+{
+	struct iovec pieces[PIECES_A_CALL];
+
+	while (connection->can_write) {
+		struct msghdr message = { .msg_iov = pieces };
+		ssize_t sent;
+
+		message.msg_iovlen = ns_session_output(connection->session, pieces, PIECES_A_CALL);
+		if (message.msg_iovlen == 0)
+			return 0;
+		sent = sendmsg(connection->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent >= 0) {
+			ns_count(&connection->counts->bytes_written, (uint64_t)sent);
+			connection->gave_bytes += (uint64_t)sent;
+			ns_session_sent(connection->session, (size_t)sent);
+		} else if (errno == EAGAIN) {
+			connection->can_write = false;
+		} else if (errno != EINTR) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+/* 0, or -errno of a connection that is lost. */
+static int receive(struct ns_connection *connection)
+{
+	char *to;
+	size_t room = ns_session_room(connection->session, &to);
+	ssize_t got;
+
+	if (room == 0)
+		return 0;
+	got = recv(connection->fd, to, room, MSG_DONTWAIT);
+	if (got > 0) {
+		ns_count(&connection->counts->bytes_read, (uint64_t)got);
+		connection->got_bytes += (uint64_t)got;
+		/* Less than there was room for: that was all, and more makes a new edge (epoll(7)). */
+		connection->can_read = (size_t)got == room || connection->has_hung_up;
+		ns_session_received(connection->session, (size_t)got);
+	} else if (got == 0) {
+		connection->can_read = false;
+		connection->has_hung_up = true;
+		ns_session_ended(connection->session);
+	} else if (errno == EAGAIN) {
+		connection->can_read = false;
+	} else if (errno != EINTR) {
+		return -errno;
+	}
+	return 0;
+}
+
+/* Until the peer ends its side too: closing with bytes unread would reset what it has not read yet. */
+static enum ns_turn linger(struct ns_connection *connection)
+{
+	char words[4096];
+
+	while (connection->can_read && connection->got_bytes < LINGER_BYTES) {
+		ssize_t got = recv(connection->fd, words, sizeof(words), MSG_DONTWAIT);
+
+		if (got > 0)
+			connection->got_bytes += (uint64_t)got;
+		else if (got < 0 && errno == EAGAIN)
+			connection->can_read = false;
+		else if (got == 0 || errno != EINTR)
+			return NS_TURN_END;
+	}
+	return connection->got_bytes < LINGER_BYTES ? NS_TURN_WAIT : NS_TURN_END;
+}
+
+static enum ns_turn end(struct ns_connection *connection)
+{
+	/* What the peer sent last is read: nothing can be lost. */
+	if (connection->has_hung_up && !connection->can_read)
+		return NS_TURN_END;
+	if (shutdown(connection->fd, SHUT_WR) < 0)
+		return NS_TURN_END;
+	connection->is_lingering = true;
+	connection->got_bytes = 0;
+	connection->can_read = true;
+	return linger(connection);
+}
+
+enum ns_turn ns_connection_turn(struct ns_connection *connection)
+{
+	struct ns_session *session = connection->session;
+	struct iovec piece;
+
+	if (connection->is_lingering)
+		return linger(connection);
+	for (unsigned step = 0; step < STEPS_A_TURN; step++) {
+		if (send_output(connection) < 0)
+			return NS_TURN_END;
+		/* Who does not read is not read from. */
+		if (ns_session_output(session, &piece, 1) > 0)
+			return NS_TURN_WAIT;
+		if (ns_session_is_over(session))
+			return end(connection);
+		if (ns_session_is_ready(session)) {
+			ns_count(&connection->counts->yields, 1);
+			ns_session_continue(session);
+		} else if (!connection->can_read) {
+			return NS_TURN_WAIT;
+		} else if (receive(connection) < 0) {
+			return NS_TURN_END;
+		}
+	}
+	return NS_TURN_AGAIN;
+}

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "worker.h"
+
+#include "../../probe/base/clock.h"
+#include "date.h"
+
+#include <errno.h>
+#include <numaprobe/cpulist.h>
+#include <numarun/apply.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	EVENTS_MAX = 64,
+	ACCEPTS_A_TURN = 64,
+	TICK_MS = 1000,      /* the longest sleep */
+	SWEEP_EVERY_MS = 10, /* or later: when there is a turn */
+	SWEEP_AT_ONCE = 512, /* objects looked at */
+	SWEEP_A_TICK = 4096,
+};
+
+/* One list for each kind of waiting. */
+enum { IDLE_MEMCACHE, IDLE_HTTP, HEAD, BODY, WRITING, LINGERING, LIST_COUNT };
+
+struct worker {
+	const struct ns_worker_setup *setup;
+	struct ns_session_context context;
+	int epoll_fd;
+	int64_t now_ns;
+	int64_t tick_ns; /* when the date was last set and the long sweep was done */
+	int64_t sweep_ns;
+	bool may_accept_more; /* without waiting */
+	struct ns_deadlines deadlines[LIST_COUNT];
+	struct ns_connection *connections;
+	struct ns_connection *queue; /* for another turn, first to last */
+	struct ns_connection *queue_last;
+	struct ns_connection *dead;
+	enum ns_source stop;
+	bool is_stopping;
+	int64_t stop_by_ns;
+};
+
+/* ---- deadlines ---- */
+
+static void init_deadlines(struct worker *worker)
+{
+	const int64_t ms = 1000000;
+	int64_t idle_ms = worker->setup->state->config->idle_timeout_ms;
+	struct ns_deadlines *lists = worker->deadlines;
+
+	ns_deadlines_init(&lists[IDLE_MEMCACHE], idle_ms * ms);
+	ns_deadlines_init(&lists[IDLE_HTTP], (idle_ms ? idle_ms : NS_HTTP_IDLE_MS) * ms);
+	ns_deadlines_init(&lists[HEAD], NS_HEAD_MS * ms);
+	ns_deadlines_init(&lists[BODY], NS_BODY_MS * ms);
+	ns_deadlines_init(&lists[WRITING], NS_WRITE_MS * ms);
+	ns_deadlines_init(&lists[LINGERING], NS_LINGER_MS * ms);
+}
+
+static unsigned list_of(const struct ns_connection *connection, enum ns_waiting waiting)
+{
+	if (connection->is_lingering)
+		return LINGERING;
+	switch (waiting) {
+	case NS_IN_HEAD:
+		return HEAD;
+	case NS_IN_BODY:
+		return BODY;
+	case NS_SENDING:
+	case NS_IN_STORAGE:
+		return WRITING;
+	case NS_IDLE:
+		break;
+	}
+	return connection->kind == NS_SESSION_MEMCACHE ? IDLE_MEMCACHE : IDLE_HTTP;
+}
+
+/* Whether what it waits for has gone on enough for a new deadline. */
+static bool has_gone_on(const struct ns_connection *connection, enum ns_waiting waiting)
+{
+	switch (waiting) {
+	case NS_IN_BODY:
+		return connection->got_bytes >= NS_DEADLINE_STEP_BYTES;
+	case NS_SENDING:
+		return connection->gave_bytes >= NS_DEADLINE_STEP_BYTES;
+	case NS_IN_HEAD:
+		/* Another head, where one was answered in between, or (noreply) it would be too long. */
+		return connection->gave_bytes > 0 ||
+		       connection->got_bytes >= NS_DEADLINE_STEP_BYTES;
+	default:
+		return connection->got_bytes > 0 || connection->gave_bytes > 0;
+	}
+}
+
+static void keep_deadline(struct worker *worker, struct ns_connection *connection)
+{
+	enum ns_waiting waiting = ns_session_waiting(connection->session);
+	bool is_set = connection->deadline.next != NULL;
+
+	if (connection->is_lingering) {
+		/* Once only: last words do not prolong it. */
+		if (connection->waiting != NS_IN_STORAGE || !is_set)
+			ns_deadline_set(&worker->deadlines[LINGERING], &connection->deadline,
+			                worker->now_ns);
+		connection->waiting = NS_IN_STORAGE;
+		return;
+	}
+	if (is_set && waiting == connection->waiting && !has_gone_on(connection, waiting))
+		return;
+	connection->waiting = waiting;
+	connection->got_bytes = 0;
+	connection->gave_bytes = 0;
+	ns_deadline_set(&worker->deadlines[list_of(connection, waiting)], &connection->deadline,
+	                worker->now_ns);
+}
+
+static int64_t next_deadline_ns(const struct worker *worker)
+{
+	int64_t first_ns = worker->is_stopping ? worker->stop_by_ns : INT64_MAX;
+
+	for (unsigned i = 0; i < LIST_COUNT; i++) {
+		int64_t at_ns = ns_deadlines_first_ns(&worker->deadlines[i]);
+
+		if (at_ns < first_ns)
+			first_ns = at_ns;
+	}
+	return first_ns;
+}
+
+/* ---- connections ---- */
+
+/* Events of this round may still name it: it is freed at the end. */
+static void bury(struct worker *worker, struct ns_connection *connection)
+{
+	if (connection->is_dead)
+		return;
+	connection->is_dead = true;
+	ns_deadline_clear(&connection->deadline);
+	if (connection->previous)
+		connection->previous->next = connection->next;
+	else
+		worker->connections = connection->next;
+	if (connection->next)
+		connection->next->previous = connection->previous;
+	connection->next = worker->dead;
+	worker->dead = connection;
+}
+
+static void free_dead(struct worker *worker)
+{
+	struct ns_worker_counts *counts = worker->context.counts;
+
+	struct ns_connection *connection = worker->dead;
+	struct ns_connection *next;
+
+	worker->dead = NULL;
+	for (; connection; connection = next) {
+		next = connection->next;
+		/* The queue still names it: in the next round. */
+		if (connection->is_queued) {
+			connection->next = worker->dead;
+			worker->dead = connection;
+			continue;
+		}
+		ns_connection_free(connection);
+		__atomic_store_n(&counts->connections,
+		                 __atomic_load_n(&counts->connections, __ATOMIC_RELAXED) - 1,
+		                 __ATOMIC_RELAXED);
+		__atomic_sub_fetch(worker->setup->connections, 1, __ATOMIC_RELAXED);
+	}
+}
+
+static void queue(struct worker *worker, struct ns_connection *connection)
+{
+	if (connection->is_queued || connection->is_dead)
+		return;
+	connection->is_queued = true;
+	connection->queue_next = NULL;
+	if (worker->queue)
+		worker->queue_last->queue_next = connection;
+	else
+		worker->queue = connection;
+	worker->queue_last = connection;
+}
+
+static void take_turn(struct worker *worker, struct ns_connection *connection)
+{
+	enum ns_turn turn = ns_connection_turn(connection);
+
+	if (turn == NS_TURN_END ||
+	    (worker->is_stopping && turn == NS_TURN_WAIT && ns_connection_is_idle(connection))) {
+		bury(worker, connection);
+		return;
+	}
+	keep_deadline(worker, connection);
+	if (turn == NS_TURN_AGAIN)
+		queue(worker, connection);
+}
+
+/* Who is in the queue now gets one turn. */
+static void take_turns(struct worker *worker)
+{
+	struct ns_connection *connection = worker->queue;
+
+	worker->queue = NULL;
+	while (connection) {
+		struct ns_connection *next = connection->queue_next;
+
+		connection->is_queued = false;
+		if (!connection->is_dead)
+			take_turn(worker, connection);
+		connection = next;
+	}
+}
+
+static void end_overdue(struct worker *worker)
+{
+	for (unsigned i = 0; i < LIST_COUNT; i++) {
+		struct ns_deadline *due;
+
+		while ((due = ns_deadlines_due(&worker->deadlines[i], worker->now_ns)) != NULL) {
+			char *at = (char *)due - offsetof(struct ns_connection, deadline);
+
+			if (i != LINGERING)
+				ns_count(&worker->context.counts->connections_timed_out, 1);
+			bury(worker, (struct ns_connection *)(void *)at);
+		}
+	}
+}
+
+/* ---- accepting ---- */
+
+static int add_to_epoll(const struct worker *worker, int fd, uint32_t events, void *source)
+{
+	struct epoll_event event = { .events = events | EPOLLET, .data.ptr = source };
+
+	return epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* There are too many. The words are those of memcached, or HTTP's. */
+static void turn_away(struct worker *worker, int fd, enum ns_session_kind kind)
+{
+	static const char memcache[] = "ERROR Too many open connections\r\n";
+	static const char http[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
+				   "Content-Length: 0\r\n\r\n";
+	const char *text = kind == NS_SESSION_MEMCACHE ? memcache : http;
+	char words[4096];
+
+	ns_count(&worker->context.counts->connections_rejected, 1);
+	(void)send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)shutdown(fd, SHUT_WR);
+	/* Closing with bytes unread would reset what the peer has not read yet. */
+	while (recv(fd, words, sizeof(words), MSG_DONTWAIT) > 0)
+		;
+	close(fd);
+}
+
+static void admit(struct worker *worker, int fd, enum ns_session_kind kind)
+{
+	const struct ns_worker_setup *setup = worker->setup;
+	struct ns_connection *connection;
+	uint32_t others = __atomic_fetch_add(setup->connections, 1, __ATOMIC_RELAXED);
+
+	ns_count(&worker->context.counts->connections_total, 1);
+	connection = others < setup->state->config->connections_max
+	                     ? ns_connection_create(fd, kind, &worker->context)
+	                     : NULL;
+	if (connection && add_to_epoll(worker, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, connection)) {
+		ns_connection_free(connection);
+		fd = -1;
+		connection = NULL;
+	}
+	if (!connection) {
+		__atomic_sub_fetch(setup->connections, 1, __ATOMIC_RELAXED);
+		if (fd >= 0)
+			turn_away(worker, fd, kind);
+		return;
+	}
+	ns_count(&worker->context.counts->connections, 1);
+	connection->next = worker->connections;
+	if (worker->connections)
+		worker->connections->previous = connection;
+	worker->connections = connection;
+	/* It may have sent something already; if not, it costs one call. */
+	connection->can_read = true;
+	queue(worker, connection);
+}
+
+/* Until there is none left, or others have to get their turn. */
+static void accept_some(struct worker *worker, struct ns_listener *listener)
+{
+	for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
+		int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			admit(worker, fd, listener->kind);
+		} else if (errno == EAGAIN) {
+			listener->may_have_more = false;
+			return;
+		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+		           errno == ENOMEM) {
+			return; /* once more when somebody has gone, or after a tick */
+		}
+	}
+	worker->may_accept_more = true;
+}
+
+/* Those that events named, and those that were left in the middle. */
+static void accept_all(struct worker *worker)
+{
+	worker->may_accept_more = false;
+	for (size_t i = 0; i < worker->setup->listener_count && !worker->is_stopping; i++) {
+		if (worker->setup->listeners[i].may_have_more)
+			accept_some(worker, &worker->setup->listeners[i]);
+	}
+}
+
+/* ---- stopping ---- */
+
+static void begin_stopping(struct worker *worker)
+{
+	const struct ns_worker_setup *setup = worker->setup;
+	struct ns_connection *next;
+
+	if (worker->is_stopping)
+		return;
+	worker->is_stopping = true;
+	worker->stop_by_ns = worker->now_ns + NS_DRAIN_MS * INT64_C(1000000);
+	for (size_t i = 0; i < setup->listener_count; i++) {
+		struct ns_listener *listener = &setup->listeners[i];
+
+		(void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, listener->fd, NULL);
+		if (listener->is_shared)
+			continue;
+		close(listener->fd);
+		listener->fd = -1;
+	}
+	for (struct ns_connection *at = worker->connections; at; at = next) {
+		next = at->next;
+		queue(worker, at);
+	}
+}
+
+/* ---- the loop ---- */
+
+static void see_connection(struct worker *worker, struct ns_connection *connection, uint32_t events)
+{
+	if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		connection->can_read = true;
+	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		connection->has_hung_up = true;
+	if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR))
+		connection->can_write = true;
+	queue(worker, connection);
+}
+
+static void see(struct worker *worker, const struct epoll_event *event)
+{
+	enum ns_source *source = event->data.ptr;
+
+	switch (*source) {
+	case NS_SOURCE_STOP:
+		begin_stopping(worker);
+		break;
+	case NS_SOURCE_LISTENER:
+		((struct ns_listener *)event->data.ptr)->may_have_more = true;
+		break;
+	case NS_SOURCE_CONNECTION:
+		see_connection(worker, event->data.ptr, event->events);
+		break;
+	}
+}
+
+/* How long to sleep: not at all while somebody waits for another turn. */
+static int sleep_ms(const struct worker *worker)
+{
+	int64_t until_ns = next_deadline_ns(worker);
+	int64_t left_ms;
+
+	if (worker->queue || worker->may_accept_more)
+		return 0;
+	left_ms = (until_ns - worker->now_ns) / 1000000 + 1;
+	if (until_ns == INT64_MAX || left_ms > TICK_MS)
+		return TICK_MS;
+	return left_ms > 0 ? (int)left_ms : 0;
+}
+
+/* The clocks of this round, and what is to be done by them. */
+static void keep_time(struct worker *worker)
+{
+	const int64_t ms = 1000000;
+	struct ns_session_context *context = &worker->context;
+
+	context->now_s = ns_store_now_s(context->store);
+	worker->now_ns = (int64_t)np_now_ns();
+	if (worker->now_ns - worker->sweep_ns < SWEEP_EVERY_MS * ms)
+		return;
+	worker->sweep_ns = worker->now_ns;
+	(void)ns_store_sweep(context->thread, context->now_s, SWEEP_AT_ONCE);
+	if (worker->now_ns - worker->tick_ns < TICK_MS * ms)
+		return;
+	worker->tick_ns = worker->now_ns;
+	ns_date_write((int64_t)time(NULL), context->date);
+	(void)ns_store_sweep(context->thread, context->now_s, SWEEP_A_TICK);
+}
+
+static int wait_for_events(struct worker *worker, struct epoll_event *events)
+{
+	int timeout_ms = sleep_ms(worker);
+	int count;
+
+	if (timeout_ms > 0)
+		ns_thread_go(worker->context.thread);
+	count = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, timeout_ms);
+	if (count < 0)
+		count = errno == EINTR ? 0 : -errno;
+	if (timeout_ms > 0)
+		ns_thread_come(worker->context.thread);
+	return count;
+}
+
+static bool is_done(const struct worker *worker)
+{
+	return worker->is_stopping &&
+	       (!worker->connections || worker->now_ns >= worker->stop_by_ns);
+}
+
+static int loop(struct worker *worker, struct np_error *err)
+{
+	struct epoll_event events[EVENTS_MAX];
+
+	while (!is_done(worker)) {
+		int count = wait_for_events(worker, events);
+
+		if (count < 0)
+			return np_error_sys(err, -count, "worker %u: epoll_wait",
+			                    worker->setup->index);
+		keep_time(worker);
+		for (int i = 0; i < count; i++)
+			see(worker, &events[i]);
+		accept_all(worker);
+		take_turns(worker);
+		end_overdue(worker);
+		free_dead(worker);
+		ns_thread_rest(worker->context.thread);
+	}
+	return 0;
+}
+
+/* ---- beginning and end ---- */
+
+/* Success does not mean obeyed: the mask is read back. */
+static int pin(unsigned cpu, struct np_error *err)
+{
+	struct np_bitmap wanted = { 0 };
+	struct np_bitmap found = { 0 };
+	char list[96];
+	int rc = np_bitmap_add(&wanted, cpu);
+
+	if (rc < 0)
+		rc = np_error_sys(err, ENOMEM, "CPU %u", cpu);
+	if (rc == 0)
+		rc = nr_affinity_set(&wanted, err);
+	if (rc == 0)
+		rc = nr_affinity_get(&found, err);
+	if (rc == 0 && !np_bitmap_equal(&wanted, &found))
+		rc = np_error_set(err, EXDEV, "the kernel keeps the worker of CPU %u on %s", cpu,
+		                  np_cpulist_named("CPU", &found, list, sizeof(list)));
+	np_bitmap_release(&wanted);
+	np_bitmap_release(&found);
+	return rc;
+}
+
+static int register_sources(struct worker *worker, struct np_error *err)
+{
+	const struct ns_worker_setup *setup = worker->setup;
+	int rc;
+
+	worker->stop = NS_SOURCE_STOP;
+	rc = add_to_epoll(worker, setup->stop_fd, EPOLLIN, &worker->stop);
+	for (size_t i = 0; i < setup->listener_count && rc == 0; i++) {
+		struct ns_listener *listener = &setup->listeners[i];
+		uint32_t exclusive = listener->is_shared ? EPOLLEXCLUSIVE : 0;
+
+		rc = add_to_epoll(worker, listener->fd, EPOLLIN | exclusive, listener);
+	}
+	return rc < 0 ? np_error_sys(err, -rc, "worker %u: epoll_ctl", setup->index) : 0;
+}
+
+static int serve(struct worker *worker, struct np_error *err)
+{
+	struct ns_session_context *context = &worker->context;
+	int rc;
+
+	worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (worker->epoll_fd < 0)
+		return np_error_sys(err, errno, "worker %u: epoll_create1", worker->setup->index);
+	context->thread = ns_thread_join(context->store, worker->setup->node);
+	if (!context->thread) {
+		close(worker->epoll_fd);
+		return np_error_sys(err, ENOMEM, "worker %u: joining the store",
+		                    worker->setup->index);
+	}
+	rc = register_sources(worker, err);
+	if (rc == 0)
+		rc = loop(worker, err);
+	while (worker->connections)
+		bury(worker, worker->connections);
+	take_turns(worker); /* nobody's: it empties the queue */
+	free_dead(worker);
+	ns_thread_leave(context->thread);
+	close(worker->epoll_fd);
+	return rc;
+}
+
+int ns_worker_run(const struct ns_worker_setup *setup, struct np_error *err)
+{
+	struct worker *worker;
+	int rc = pin(setup->cpu, err);
+
+	if (rc < 0)
+		return rc;
+	worker = calloc(1, sizeof(*worker));
+	if (!worker)
+		return np_error_sys(err, ENOMEM, "worker %u", setup->index);
+	worker->setup = setup;
+	worker->context = (struct ns_session_context){
+		.server = setup->state,
+		.counts = &setup->state->workers[setup->index],
+		.config = setup->state->config,
+		.store = setup->state->store,
+		.auth = setup->auth,
+	};
+	init_deadlines(worker);
+	rc = serve(worker, err);
+	free(worker);
+	return rc;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One thread on one CPU, with connections of its own: epoll, edges, no epoll_ctl() once a connection is there.
+ * Its memory is of the node of its CPU, as it allocates all of it itself after it is pinned.
+ */
+#ifndef NS_WORKER_H
+#define NS_WORKER_H
+
+#include "listen.h"
+
+/*
+ * How long a peer may take. Heads, values and answers are given so long for each NS_DEADLINE_STEP_BYTES, so that
+ * who sends or reads a byte now and then is not kept for ever.
+ */
+enum {
+	NS_HTTP_IDLE_MS = 60000, /* unless idle_timeout_ms says; memcache's is none then */
+	NS_HEAD_MS = 30000,      /* from the first byte of a request to the last of its head */
+	NS_BODY_MS = 30000,
+	NS_WRITE_MS = 30000,
+	NS_LINGER_MS = 2000, /* for the peer to end its side */
+	NS_DRAIN_MS = 5000,  /* from ns_server_stop() on */
+	NS_DEADLINE_STEP_BYTES = 16384,
+};
+
+/* Borrowed; the same for all workers but for the first five. */
+struct ns_worker_setup {
+	unsigned index; /* in state's lists */
+	unsigned cpu;
+	unsigned node;
+	struct ns_listener *listeners;
+	size_t listener_count;
+
+	struct ns_server_state *state;
+	const char *auth;
+	int stop_fd;           /* an eventfd, readable once all are to stop */
+	uint32_t *connections; /* atomic: of all workers */
+};
+
+/*
+ * Pins the calling thread and serves until it is told to stop and has drained. The state's is_draining is set by
+ * whoever makes stop_fd readable.
+ *
+ *   -EXDEV   the kernel keeps the thread elsewhere
+ *   -ENOMEM, -EMFILE ...
+ */
+int ns_worker_run(const struct ns_worker_setup *setup, struct np_error *err);
+
+#endif
