@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * numastore: plans, maps, verifies and listens; says where everything is; then serves until SIGTERM or SIGINT.
+ */
+#include "../counters/notify.h"
+#include "../counters/privileges.h"
+#include "../probe/base/cli.h"
+#include "options.h"
+#include "placement.h"
+#include "server_data.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static int fail(const struct np_error *err, int status)
+{
+	fprintf(stderr, "numastore: %s\n", err->text);
+	return status;
+}
+
+static void print_notes(const struct ns_server_state *state)
+{
+	for (size_t i = 0; i < state->plan->note_count; i++)
+		fprintf(stderr, "numastore: %s\n", state->plan->notes[i]);
+}
+
+static int print_start(const struct ns_server *server, struct np_error *err)
+{
+	const struct ns_listeners *listeners = ns_server_listeners(server);
+	char text[NS_LISTEN_TEXT_MAX];
+	int rc = ns_placement_print(ns_server_state(server), stdout);
+
+	for (size_t i = 0; i < listeners->count_a_worker && rc == 0; i++)
+		printf("listening on %s\n", ns_listener_text(listeners, i, text));
+	/* Somebody may wait for these lines at the other end of a pipe. */
+	if (rc == 0 && fflush(stdout) != 0)
+		rc = -errno;
+	return np_cli_written(rc, err);
+}
+
+static void *wait_for_signal(void *arg)
+{
+	sigset_t signals;
+	int number;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	while (sigwait(&signals, &number) != 0)
+		;
+	ns_server_stop(arg);
+	return NULL;
+}
+
+/* Blocked in all threads but the one that waits for them. */
+static int block_signals(struct np_error *err)
+{
+	sigset_t signals;
+	int rc;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	rc = pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	return rc != 0 ? np_error_sys(err, rc, "signals") : 0;
+}
+
+static int serve(struct ns_server *server, struct np_error *err)
+{
+	pthread_t waiter;
+	int rc = pthread_create(&waiter, NULL, wait_for_signal, server);
+
+	if (rc != 0)
+		return np_error_sys(err, rc, "thread for signals");
+	rc = nc_notify_ready(err);
+	if (rc == 0)
+		rc = ns_server_run(server, err);
+	pthread_cancel(waiter); /* unless a signal has ended it */
+	pthread_join(waiter, NULL);
+	return rc;
+}
+
+static int run(const struct ns_options *options, struct np_error *err)
+{
+	struct ns_server *server = NULL;
+	int rc = block_signals(err);
+
+	if (rc == 0)
+		rc = ns_server_create(&options->config, &server, err);
+	if (rc < 0)
+		return rc;
+	if (options->user)
+		rc = nc_privileges_drop(options->user, err);
+	print_notes(ns_server_state(server));
+	if (rc == 0)
+		rc = print_start(server, err);
+	if (rc == 0)
+		rc = serve(server, err);
+	ns_server_destroy(server);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	static struct ns_options options;
+	int status = NP_EXIT_OK;
+
+	np_cli_fill_standard_files();
+	if (ns_options_parse(argc, argv, &options) < 0)
+		status = fail(&options.err, NP_EXIT_USAGE);
+	else if (run(&options, &options.err) < 0)
+		status = fail(&options.err, NP_EXIT_NO);
+	ns_options_release(&options);
+	return status;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include "../probe/base/cli.h"
+
+#include <errno.h>
+#include <numarun/preflight.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *argp_program_version = "numastore " NUMAKIT_VERSION;
+
+enum {
+	OPT_NUMA = 0x100,
+	OPT_MEMORY,
+	OPT_SUB_MEMORY,
+	OPT_BLOCK,
+	OPT_RAM_HEAD,
+	OPT_CORES,
+	OPT_NO_PROMOTION,
+	OPT_PERVERSE,
+	OPT_PLACE,
+	OPT_REQUIRE_HUGE,
+	OPT_MAX_OBJECT,
+	OPT_MAX_OBJECTS,
+	OPT_SSD_DIR,
+	OPT_HTTP_PORT,
+	OPT_ADMIN_PORT,
+	OPT_AUTH_FILE,
+	OPT_READ_ONLY,
+};
+
+enum { PORT_MAX = 65535, WORKERS_MAX = 1024, CONNECTIONS_MAX = 1 << 20, TIMEOUT_MAX_S = 86400 };
+
+static const struct argp_option option_table[] = {
+	{ NULL, 0, NULL, 0, "Where the data lives:", 1 },
+	{ "numa", OPT_NUMA, "NODE|DEV|auto", 0,
+	  "serve from this node, or that of this card; auto, the default: of the card that has the "
+	  "listening address",
+	  1 },
+	{ "memory", OPT_MEMORY, "SIZE", 0, "memory for heads on that node, 1G unless given", 1 },
+	{ "sub-memory", OPT_SUB_MEMORY, "SIZE", 0, "the same on each other node with memory, 0",
+	  1 },
+	{ "block", OPT_BLOCK, "SIZE", 0, "piece of memory, a power of two, 2M", 1 },
+	{ "ram-head", OPT_RAM_HEAD, "SIZE", 0,
+	  "how much of an object stays in memory, a power of two, 256K", 1 },
+	{ "place", OPT_PLACE, "PREFIX=WHERE", 0,
+	  "keys that begin with PREFIX live on local, far or node:N (repeatable)", 1 },
+	{ "perverse", OPT_PERVERSE, NULL, 0,
+	  "put heads on the farthest node first; all else stays, for experiments", 1 },
+	{ "require-huge", OPT_REQUIRE_HUGE, NULL, 0, "refuse to start without HugeTLB pages", 1 },
+	{ "no-numa-promotion", OPT_NO_PROMOTION, NULL, 0, "leave heads where they are", 1 },
+
+	{ NULL, 0, NULL, 0, "Limits:", 2 },
+	{ "cores", OPT_CORES, "N", 0, "workers, one for each CPU of the node unless given", 2 },
+	{ NULL, 't', "N", 0, "the same", 2 },
+	{ "max-object-size", OPT_MAX_OBJECT, "SIZE", 0, "longest object", 2 },
+	{ "max-objects", OPT_MAX_OBJECTS, "N", 0, "how many; as many as fit unless given", 2 },
+	{ "ssd-dir", OPT_SSD_DIR, "DIR", 0, "not there yet: objects on SSD", 2 },
+	{ NULL, 'm', "MIB", 0, "as --memory, in MiB", 2 },
+	{ NULL, 'I', "SIZE", 0, "as --max-object-size; heads become as long", 2 },
+	{ NULL, 'M', NULL, 0, "an error instead of eviction when memory is full", 2 },
+	{ NULL, 'c', "N", 0, "connections at a time, 1024 unless given", 2 },
+	{ NULL, 'o', "idle_timeout=SECONDS", 0,
+	  "close idle connections; 0, memcache's default: never (HTTP: 60)", 2 },
+
+	{ NULL, 0, NULL, 0, "Where it listens:", 3 },
+	{ NULL, 'l', "ADDRESS", 0, "addresses apart by commas, 127.0.0.1 unless given", 3 },
+	{ NULL, 'p', "PORT", 0, "memcache, 11211 unless given; 0 = off, -1 = any that is free", 3 },
+	{ NULL, 'U', "PORT", 0, "UDP: only 0, which is off", 3 },
+	{ NULL, 's', "PATH", 0, "a unix socket instead of the memcache port", 3 },
+	{ NULL, 'a', "MODE", 0, "its mode, in octal, 700 unless given", 3 },
+	{ "http-port", OPT_HTTP_PORT, "PORT", 0, "HTTP, 8080 unless given; 0 = off", 3 },
+	{ "admin-port", OPT_ADMIN_PORT, "PORT", 0, "/metrics and /healthz, off unless given", 3 },
+	{ "auth-file", OPT_AUTH_FILE, "FILE", 0, "memcache asks for a user:password of FILE", 3 },
+	{ "http-read-only", OPT_READ_ONLY, NULL, 0, "no PUT, no DELETE", 3 },
+	{ "user", 'u', "USER", 0, "become this user, once memory and ports are had", 3 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Serves objects over memcache text and HTTP from memory whose place is chosen and "
+	"verified.";
+
+/* ---- options that only set a member ---- */
+
+enum kind { FLAG, TEXT, SIZE, NUMBER };
+
+#define MEMBER(name) offsetof(struct ns_options, config.name)
+
+static const struct plain {
+	int key;
+	enum kind kind;
+	size_t offset;
+	const char *option;
+	unsigned min;
+	unsigned max;
+} plain_options[] = {
+	{ OPT_NUMA, TEXT, MEMBER(numa), NULL, 0, 0 },
+	{ OPT_MEMORY, SIZE, MEMBER(memory_bytes), "--memory", 0, 0 },
+	{ OPT_SUB_MEMORY, SIZE, MEMBER(sub_memory_bytes), "--sub-memory", 0, 0 },
+	{ OPT_BLOCK, SIZE, MEMBER(block_bytes), "--block", 0, 0 },
+	{ OPT_RAM_HEAD, SIZE, MEMBER(head_bytes), "--ram-head", 0, 0 },
+	{ OPT_CORES, NUMBER, MEMBER(workers), "--cores", 1, WORKERS_MAX },
+	{ 't', NUMBER, MEMBER(workers), "-t", 1, WORKERS_MAX },
+	{ OPT_NO_PROMOTION, FLAG, MEMBER(no_promotion), NULL, 0, 0 },
+	{ OPT_PERVERSE, FLAG, MEMBER(perverse), NULL, 0, 0 },
+	{ OPT_REQUIRE_HUGE, FLAG, MEMBER(require_huge), NULL, 0, 0 },
+	{ OPT_MAX_OBJECT, SIZE, MEMBER(object_bytes_max), "--max-object-size", 0, 0 },
+	{ 'M', FLAG, MEMBER(no_evict), NULL, 0, 0 },
+	{ 'c', NUMBER, MEMBER(connections_max), "-c", 1, CONNECTIONS_MAX },
+	{ 'l', TEXT, MEMBER(listen_address), NULL, 0, 0 },
+	{ 's', TEXT, MEMBER(memcache_socket), NULL, 0, 0 },
+	{ OPT_AUTH_FILE, TEXT, MEMBER(auth_file), NULL, 0, 0 },
+	{ OPT_READ_ONLY, FLAG, MEMBER(http_read_only), NULL, 0, 0 },
+	{ 'u', TEXT, offsetof(struct ns_options, user), NULL, 0, 0 },
+};
+
+static int parse_size(const char *option, const char *text, uint64_t *ret, struct np_error *err)
+{
+	int rc = nr_need_parse_size(text, ret, err);
+
+	return rc < 0 ? np_error_wrap(err, rc, "%s", option) : 0;
+}
+
+static error_t parse_plain(int key, const char *arg, struct ns_options *options)
+{
+	for (size_t i = 0; i < sizeof(plain_options) / sizeof(plain_options[0]); i++) {
+		const struct plain *plain = &plain_options[i];
+		char *member = (char *)options + plain->offset;
+
+		if (plain->key != key)
+			continue;
+		switch (plain->kind) {
+		case FLAG:
+			*(bool *)member = true;
+			return 0;
+		case TEXT:
+			*(const char **)member = arg;
+			return 0;
+		case SIZE:
+			return -parse_size(plain->option, arg, (uint64_t *)(void *)member,
+			                   &options->err);
+		case NUMBER:
+			return -np_cli_number(plain->option, arg, plain->min, plain->max,
+			                      (unsigned *)(void *)member, &options->err);
+		}
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* ---- the others ---- */
+
+static int parse_port(const char *option, const char *text, int *ret, struct np_error *err)
+{
+	unsigned port = 0;
+	int rc;
+
+	if (strcmp(text, "-1") == 0) {
+		*ret = NS_ANY_PORT;
+		return 0;
+	}
+	rc = np_cli_number(option, text, 0, PORT_MAX, &port, err);
+	if (rc == 0)
+		*ret = (int)port;
+	return rc;
+}
+
+/* memcached's: at most that long, and the whole of it in memory. */
+static int parse_item_size(const char *text, struct ns_options *options)
+{
+	struct ns_config *config = &options->config;
+	int rc = parse_size("-I", text, &config->object_bytes_max, &options->err);
+
+	if (rc < 0 || config->object_bytes_max > UINT64_C(1) << 40)
+		return rc < 0 ? rc
+		              : np_error_set(&options->err, EINVAL, "-I: '%s' is too long", text);
+	while (!options->has_head && config->head_bytes < config->object_bytes_max)
+		config->head_bytes *= 2;
+	while (!options->has_block && config->block_bytes < config->head_bytes)
+		config->block_bytes *= 2;
+	return 0;
+}
+
+static int parse_place(const char *text, struct ns_options *options)
+{
+	struct ns_config *config = &options->config;
+	struct ns_place_rule *rule = &options->rules[config->rule_count];
+	const char *equals = strrchr(text, '=');
+	const char *where = equals ? equals + 1 : "";
+	int rc = 0;
+
+	if (config->rule_count == NS_PLACES_MAX)
+		return np_error_set(&options->err, EINVAL, "--place: at most %d times",
+		                    NS_PLACES_MAX);
+	if (strcmp(where, "local") == 0)
+		rule->place = NS_PLACE_LOCAL;
+	else if (strcmp(where, "far") == 0)
+		rule->place = NS_PLACE_FAR;
+	else if (strncmp(where, "node:", 5) == 0) {
+		rule->place = NS_PLACE_NODE;
+		rc = np_cli_number("--place", where + 5, 0, NP_BITMAP_INDEX_MAX, &rule->node,
+		                   &options->err);
+	} else
+		rc = np_error_set(&options->err, EINVAL,
+		                  "--place: '%s' is not PREFIX=local, PREFIX=far or PREFIX=node:N",
+		                  text);
+	if (rc < 0)
+		return rc;
+	options->prefixes[config->rule_count] = strndup(text, (size_t)(equals - text));
+	rule->prefix = options->prefixes[config->rule_count];
+	if (!rule->prefix)
+		return np_error_sys(&options->err, ENOMEM, "--place");
+	config->rules = options->rules;
+	config->rule_count++;
+	return 0;
+}
+
+static int parse_mode(const char *text, struct ns_options *options)
+{
+	char *end;
+	unsigned long mode = strtoul(text, &end, 8);
+
+	if (*text < '0' || *text > '7' || *end != '\0' || mode > 0777)
+		return np_error_set(&options->err, EINVAL,
+		                    "-a: '%s' is no mode in 0..777, in octal", text);
+	options->config.memcache_socket_mode = (unsigned)mode;
+	return 0;
+}
+
+static int parse_extended(const char *text, struct ns_options *options)
+{
+	static const char idle[] = "idle_timeout=";
+	unsigned seconds = 0;
+	int rc;
+
+	if (strncmp(text, idle, sizeof(idle) - 1) != 0)
+		return np_error_set(&options->err, EINVAL,
+		                    "-o: '%s' is unknown, there is idle_timeout=SECONDS", text);
+	rc = np_cli_number("-o idle_timeout", text + sizeof(idle) - 1, 0, TIMEOUT_MAX_S, &seconds,
+	                   &options->err);
+	options->config.idle_timeout_ms = seconds * 1000;
+	return rc;
+}
+
+static int parse_number(int key, const char *arg, struct ns_options *options)
+{
+	struct np_error *err = &options->err;
+	unsigned number = 0;
+	int rc;
+
+	switch (key) {
+	case 'm':
+		rc = np_cli_number("-m", arg, 1, INT32_MAX, &number, err);
+		options->config.memory_bytes = (uint64_t)number << 20;
+		return rc;
+	case OPT_MAX_OBJECTS:
+		rc = np_cli_number("--max-objects", arg, 1, UINT32_MAX, &number, err);
+		options->config.objects_max = number;
+		return rc;
+	default:
+		return np_cli_number("-U", arg, 0, 0, &number, err) < 0
+		               ? np_error_set(err, EINVAL, "-U %s: there is no UDP here, only -U 0",
+		                              arg)
+		               : 0;
+	}
+}
+
+static error_t parse_other(int key, const char *arg, struct ns_options *options)
+{
+	struct ns_config *config = &options->config;
+	struct np_error *err = &options->err;
+
+	switch (key) {
+	case 'p':
+		return -parse_port("-p", arg, &config->memcache_port, err);
+	case OPT_HTTP_PORT:
+		return -parse_port("--http-port", arg, &config->http_port, err);
+	case OPT_ADMIN_PORT:
+		return -parse_port("--admin-port", arg, &config->admin_port, err);
+	case 'I':
+		return -parse_item_size(arg, options);
+	case OPT_PLACE:
+		return -parse_place(arg, options);
+	case 'a':
+		return -parse_mode(arg, options);
+	case 'o':
+		return -parse_extended(arg, options);
+	case 'm':
+	case 'U':
+	case OPT_MAX_OBJECTS:
+		return -parse_number(key, arg, options);
+	case OPT_SSD_DIR:
+		return -np_error_set(
+			err, EINVAL,
+			"--ssd-dir %s: objects on SSD are not there yet: leave it out, "
+			"objects are as long as --ram-head at most",
+			arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct ns_options *options = state->input;
+	error_t rc;
+
+	if (key == ARGP_KEY_ERROR) {
+		np_cli_bad_option(state, &options->err);
+		return 0;
+	}
+	if (key == ARGP_KEY_ARG)
+		return -np_error_set(&options->err, EINVAL, "'%s': it takes options alone", arg);
+	options->has_head = options->has_head || key == OPT_RAM_HEAD;
+	options->has_block = options->has_block || key == OPT_BLOCK;
+	rc = parse_plain(key, arg, options);
+	return rc == ARGP_ERR_UNKNOWN ? parse_other(key, arg, options) : rc;
+}
+
+int ns_options_parse(int argc, char **argv, struct ns_options *ret)
+{
+	static const struct argp argp = { .options = option_table, .parser = parse, .doc = doc };
+
+	*ret = (struct ns_options){ 0 };
+	ns_config_default(&ret->config);
+	return np_cli_parse(&argp, argc, argv, 0, ret, &ret->err);
+}
+
+void ns_options_release(struct ns_options *options)
+{
+	for (size_t i = 0; i < NS_PLACES_MAX; i++)
+		free(options->prefixes[i]);
+}
