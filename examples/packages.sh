@@ -3,7 +3,7 @@
 
 # What a build needs.
 build_packages=(gcc libc6-dev cmake make pkg-config libhwloc-dev libinih-dev libjansson-dev
-	libmicrohttpd-dev libpfm4-dev libsmartcols-dev libxxhash-dev zlib1g-dev)
+	libmicrohttpd-dev libpfm4-dev libsmartcols-dev liburing-dev libxxhash-dev zlib1g-dev)
 
 # What the tests need besides: peers, emulator, kernel, checkers.
 test_packages=(g++ libcmocka-dev bats numactl hwloc memcached libmemcached-tools nginx-light wrk jq python3
