@@ -31,103 +31,29 @@ import random
 import re
 import shutil
 import signal
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import peers
+
 SIZE = 1024
 WINDOW = 1024  # objects of each of memcaslap's connections, the least that it takes
 STALL_S = 0.1
 
-NGINX = """
-daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log;
-events {{ worker_connections 1024; }}
-http {{
-  access_log off; sendfile on; tcp_nopush on; keepalive_requests 100000000;
-  open_file_cache max=1000; open_file_cache_valid 60s;
-  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-  server {{ listen 127.0.0.1:{port}; root {folder}/www; }}
-}}
-"""
-
 MEMCASLAP = f"key\n16 16 1\nvalue\n{SIZE} {SIZE} 1\ncmd\n0 0.0\n1 1.0\n"
-
-
-def find(name):
-    for preset in ("release", "dev"):
-        path = os.path.join(ROOT, "build", preset, name)
-        if os.access(path, os.X_OK):
-            return path
-    return None
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def pin_to(cpu):
-    return lambda: os.sched_setaffinity(0, {cpu})
-
-
-def start_server(command, cpu, port):
-    server = subprocess.Popen(command, preexec_fn=pin_to(cpu), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for _ in range(500):
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return server
-        except OSError:
-            time.sleep(0.01)
-    server.kill()
-    sys.exit(f"load.py: {command[0]} does not answer on port {port}")
-
-
-def start_memcached(cpu):
-    port = free_port()
-    user = ["-u", "root"] if os.getuid() == 0 else []
-    return port, start_server(["memcached", *user, "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-m", "256",
-                               "-t", "1"], cpu, port)
-
-
-def start_nginx(cpu, folder):
-    port = free_port()
-    os.mkdir(f"{folder}/www")
-    with open(f"{folder}/www/numalat-0", "wb") as file:
-        file.write(b"x" * SIZE)
-    os.chmod(folder, 0o755)
-    with open(f"{folder}/nginx.conf", "w", encoding="ascii") as file:
-        file.write(NGINX.format(folder=folder, port=port))
-    return port, start_server(["nginx", "-p", folder, "-c", f"{folder}/nginx.conf"], cpu, port)
-
-
-def store(port, keys):
-    with socket.create_connection(("127.0.0.1", port)) as connection, connection.makefile("rb") as replies:
-        for key in range(keys):
-            connection.sendall(b"set numalat-%d 0 0 %d\r\n%s\r\n" % (key, SIZE, b"x" * SIZE))
-            if replies.readline() != b"STORED\r\n":
-                sys.exit("load.py: memcached did not store")
-
-
-def memcached_stats(port):
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(b"stats\r\nquit\r\n")
-        return dict(line.split()[1:3] for line in connection.makefile() if line.startswith("STAT "))
 
 
 def run(command, cpu):
     """Output, and user + system time."""
     before = os.times()
-    done = subprocess.run(command, preexec_fn=pin_to(cpu), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False)
+    done = subprocess.run(command, preexec_fn=peers.pin_to(cpu), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
     after = os.times()
     if done.returncode != 0:
-        sys.exit(f"load.py: {' '.join(command)}: exit status {done.returncode}: {done.stdout}")
+        peers.fail(f"{' '.join(command)}: exit status {done.returncode}: {done.stdout}")
     return done.stdout, (after.children_user + after.children_system
                          - before.children_user - before.children_system)
 
@@ -135,21 +61,21 @@ def run(command, cpu):
 def run_watched(command, cpu, port, seconds):
     """The same, with the rate of GETs in the second half of the time between."""
     before = os.times()
-    with subprocess.Popen(command, preexec_fn=pin_to(cpu), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    with subprocess.Popen(command, preexec_fn=peers.pin_to(cpu), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True) as process:
         begun = time.monotonic()
         looks = []
         for share in (0.5, 0.95):
             time.sleep(begun + share * seconds - time.monotonic())
-            looks.append((time.monotonic(), memcached_stats(port)))
+            looks.append((time.monotonic(), peers.memcached_stats(port)))
         output = process.communicate()[0]
     after = os.times()
     if process.returncode != 0:
-        sys.exit(f"load.py: {' '.join(command)}: exit status {process.returncode}: {output}")
+        peers.fail(f"{' '.join(command)}: exit status {process.returncode}: {output}")
     (start, first), (end, last) = looks
     gets, hits, sets = (int(last[name]) - int(first[name]) for name in ("cmd_get", "get_hits", "cmd_set"))
     if gets != hits or sets != 0:
-        sys.exit(f"load.py: {command[0]}: {hits} of {gets} GETs were hits, {sets} SETs: try more --seconds")
+        peers.fail(f"{command[0]}: {hits} of {gets} GETs were hits, {sets} SETs: try more --seconds")
     return output, gets / (end - start), (after.children_user + after.children_system
                                           - before.children_user - before.children_system)
 
@@ -213,7 +139,8 @@ def show_stall(args, port, keys, server, cpu):
     base = [args.numalat, "load", "-s", f"127.0.0.1:{port}", "-k", str(keys), "--json", "--warmup", "0",
             "-c", str(args.connections), "--duration", "2"]
     for name, options in (("closed loop", []), ("open loop, 5000 requests/s", ["--rate", "5K"])):
-        with subprocess.Popen(base + options, preexec_fn=pin_to(cpu), stdout=subprocess.PIPE, text=True) as load:
+        with subprocess.Popen(base + options, preexec_fn=peers.pin_to(cpu), stdout=subprocess.PIPE,
+                              text=True) as load:
             time.sleep(1)
             server.send_signal(signal.SIGSTOP)
             time.sleep(STALL_S)
@@ -226,9 +153,9 @@ def show_stall(args, port, keys, server, cpu):
 
 def bench_memcached(args, server_cpu, cpu, folder):
     keys = WINDOW * args.connections
-    port, server = start_memcached(server_cpu)
+    port, server = peers.start_memcached(server_cpu)
     try:
-        store(port, keys)
+        peers.store(port, "numalat-", keys, SIZE)
         config = f"{folder}/memcaslap.cf"
         with open(config, "w", encoding="ascii") as file:
             file.write(MEMCASLAP)
@@ -244,7 +171,7 @@ def bench_memcached(args, server_cpu, cpu, folder):
 
 
 def bench_nginx(args, server_cpu, cpu, folder):
-    port, server = start_nginx(server_cpu, folder)
+    port, server = peers.start_nginx(server_cpu, folder, ["numalat-0"], SIZE)
     try:
         compare(args, "nginx, GET of 1 KiB",
                 lambda: run_numalat_http(args, port, cpu),
@@ -256,14 +183,14 @@ def bench_nginx(args, server_cpu, cpu, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--numalat", default=find("server/client/numalat"))
+    parser.add_argument("--numalat", default=peers.find("server/client/numalat"))
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--connections", type=int, default=16)
     args = parser.parse_args()
     cpus = sorted(os.sched_getaffinity(0))
     if not args.numalat or len(cpus) < 2:
-        sys.exit(f"load.py: cannot run here: numalat {args.numalat}, {len(cpus)} CPUs")
+        peers.fail(f"cannot run here: numalat {args.numalat}, {len(cpus)} CPUs")
     print(f"Linux {os.uname().release}, server on CPU {cpus[0]}, generator on CPU {cpus[1]}")
     with tempfile.TemporaryDirectory() as folder:
         if shutil.which("nginx") and shutil.which("wrk"):

@@ -25,52 +25,19 @@ import json
 import os
 import random
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import peers
+
 PREFIX = "numalat-"
-
-
-def find(name):
-    for preset in ("release", "dev"):
-        path = os.path.join(ROOT, "build", preset, name)
-        if os.access(path, os.X_OK):
-            return path
-    return None
 
 
 def keys_of(size):
     """Objects of 16 MiB in all, so that both sizes are in the same caches; 64 at least."""
     return max(64, (16 << 20) // size)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def start_server(cpu):
-    port = free_port()
-    user = ["-u", "root"] if os.geteuid() == 0 else []
-    server = subprocess.Popen(["memcached", *user, "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "1",
-                               "-m", "256"], preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
-    for _ in range(500):
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return server, port
-        except OSError:
-            if server.poll() is not None:
-                break
-            time.sleep(0.01)
-    server.kill()
-    server.wait()
-    sys.exit("overhead.py: memcached does not start")
 
 
 def output(command, cpu=None):
@@ -96,7 +63,7 @@ def median_of_trace(numalat, trace, csv):
 
 def commands_of(args, port, size, folder):
     keys = keys_of(size)
-    bare = [args.pingpong, str(port), PREFIX, str(keys), str(size), str(args.requests)]
+    bare = [args.pingpong, "get", str(port), PREFIX, str(keys), str(size), str(args.requests)]
     trace = os.path.join(folder, "run.nlt")
     timed = [args.numalat, "run", "-s", f"127.0.0.1:{port}", "-k", str(keys), "--size", str(size), "-n",
              str(args.requests), "--cpu", str(args.client_cpu), "--noise", "0", "--force", "--json", "-o", trace]
@@ -107,7 +74,7 @@ def commands_of(args, port, size, folder):
         return median_of_trace(args.numalat, trace, os.path.join(folder, "run.csv"))
 
     def run_bare():
-        return int(output(bare, args.client_cpu))
+        return int(output(bare, args.client_cpu).split()[0])
 
     return {"pingpong": run_bare, "numalat run": run_numalat, "second": run_bare}
 
@@ -134,8 +101,8 @@ def compare(args, port, size, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--numalat", default=find("server/client/numalat"))
-    parser.add_argument("--pingpong", default=find("tests/pingpong"))
+    parser.add_argument("--numalat", default=peers.find("server/client/numalat"))
+    parser.add_argument("--pingpong", default=peers.find("tests/pingpong"))
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--requests", type=int, default=50000)
     parser.add_argument("--sizes", default="1024,262144")
@@ -146,7 +113,7 @@ def main():
         sys.exit(f"overhead.py: cannot run here: numalat {args.numalat}, pingpong {args.pingpong}, memcached "
                  f"{shutil.which('memcached')}")
     print(f"Linux {os.uname().release}, server on CPU {args.server_cpu}, client on CPU {args.client_cpu}")
-    server, port = start_server(args.server_cpu)
+    port, server = peers.start_memcached(args.server_cpu)
     try:
         with tempfile.TemporaryDirectory() as folder:
             for size in map(int, args.sizes.split(",")):
