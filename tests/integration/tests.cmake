@@ -31,3 +31,7 @@ target_link_libraries(stat_probe PRIVATE np_build np_stat)
 add_test(NAME integration.scipy
 	COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/against_scipy.py $<TARGET_FILE:stat_probe>)
 np_set_up_test(integration.scipy integration 300)
+
+# Ten seconds of it; minutes by hand.
+add_test(NAME integration.soak COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/soak.py)
+np_set_up_test(integration.soak integration 150)
