@@ -370,7 +370,11 @@ static enum ns_step take_chunks(struct http *http, struct ns_session_context *co
 		switch (ns_chunks_take(&http->chunks, bytes.text, bytes.len, &part, &data)) {
 		case NS_CHUNK_MORE:
 			*used += part;
-			return NS_STEP_MORE;
+			/* One that says that it is too long is not waited for. */
+			if (http->chunks.left <= gathered_max(context) - http->value_bytes)
+				return NS_STEP_MORE;
+			rc = -E2BIG;
+			break;
 		case NS_CHUNK_DATA:
 			rc = gather(http, context, data);
 			break;

@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Peers that do what they should not, and others that are served all the while.
+
+    peers.py
+
+Over HTTP and memcache: heads and values that come byte by byte or not to their end, answers that nobody reads, resets in
+the middle, one connection too many, thousands of them one after the other, and old values that slow readers are still
+reading while their keys get new ones. NUMASTORE names the program. Status: 0, 1 failed, 77 cannot run here.
+"""
+
+import hashlib
+import socket
+import struct
+import sys
+import threading
+import time
+
+from http_refusals import Answer, HttpNumastore, get, sized
+from memcache_servers import PATIENCE_S, Connection, check, check_equal, main_of
+
+LARGE = 256 << 10
+DEADLINE_S = 1
+
+
+def value_of(number, size=LARGE):
+    block = hashlib.sha256(str(number).encode()).digest()
+    return (b"%d " % number + block * (size // len(block) + 1))[:size]
+
+
+def resident_kib(server):
+    with open(f"/proc/{server.pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+
+
+def eventually(is_so, what):
+    end = time.monotonic() + PATIENCE_S
+    while not is_so():
+        check(time.monotonic() < end, "never came true:", what)
+        time.sleep(0.02)
+
+
+def store(server, key, value):
+    with Connection(server.port) as memcache:
+        check_equal(memcache.ask(b"set %s 0 0 %d\r\n%s\r\n" % (key, len(value), value)), b"STORED\r\n", key)
+
+
+def fetch(server, key):
+    with Connection(server.http) as connection:
+        connection.send(get(key))
+        answer = Answer(connection)
+        return answer.body if answer.status == 200 else None
+
+
+class Others(threading.Thread):
+    """Who is served all the while; `with` ends them, and they must have had no cause to complain."""
+
+    def __init__(self, server):
+        super().__init__()
+        self.server, self.is_over, self.count, self.failure, self.slowest_s = server, False, 0, None, 0
+        store(server, b"/others", b"here")
+
+    def run(self):
+        try:
+            with Connection(self.server.http) as http, Connection(self.server.port) as memcache:
+                while not self.is_over:
+                    begun = time.monotonic()
+                    http.send(get(b"/others"))
+                    check_equal(Answer(http).body, b"here", "the others, by HTTP")
+                    check_equal(memcache.ask(b"get /others\r\n", b"END\r\n"), b"VALUE /others 0 4\r\nhere\r\nEND\r\n",
+                                "the others, by memcache")
+                    self.slowest_s = max(self.slowest_s, time.monotonic() - begun)
+                    self.count += 1
+                    time.sleep(0.005)
+        except Exception as failure:  # for who waits for this thread
+            self.failure = failure
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.is_over = True
+        self.join()
+        if kind is None:
+            check(self.failure is None, "others were not served:", self.failure)
+            check(self.count > 0, "no others")
+
+
+def too_slow(server):
+    """Whoever does not get on is cut off at the deadline; a byte now and then does not count as getting on."""
+    cases = {
+        "a head of HTTP": (server.http, b"GET /k HTTP/1.1\r\nHost: h\r\nX: "),
+        "a value of HTTP": (server.http, b"PUT /slow HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n"),
+        "a chunk": (server.http, b"PUT /slow HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n"),
+        "a line of memcache": (server.port, b"get "),
+        "a value of memcache": (server.port, b"set slow 0 0 1000\r\n"),
+    }
+    for what, (port, begin) in cases.items():
+        for drip in (False, True):
+            with Connection(port) as connection:
+                connection.send(begin)
+                begun = time.monotonic()
+                connection.socket.settimeout(0.1 if drip else PATIENCE_S)
+                while True:
+                    check(time.monotonic() < begun + PATIENCE_S, what, "is waited for without end")
+                    try:
+                        if drip:
+                            connection.send(b"x")
+                        if not connection.socket.recv(4096):
+                            break
+                    except TimeoutError:
+                        continue
+                    except (BrokenPipeError, ConnectionResetError):
+                        break
+                check(time.monotonic() - begun > DEADLINE_S * 0.9, what, "was not waited for")
+    check(fetch(server, b"/slow") is None, "half a value was stored")
+
+
+def unread(server):
+    """Answers that nobody reads: they wait in the store, and are not copied for each."""
+    store(server, b"/large", value_of(1))
+    before = resident_kib(server)
+    connections = []
+    for port, request in ((server.http, get(b"/large") * 2000), (server.port, b"get /large\r\n" * 2000)):
+        for _ in range(4):
+            connection = Connection(port)
+            connection.socket.setblocking(False)
+            try:
+                connection.socket.send(request)
+            except BlockingIOError:
+                pass
+            connections.append(connection)
+    check(fetch(server, b"/large") == value_of(1), "the others get it")
+    grown = resident_kib(server) - before
+    check(grown < 16 << 10, "it has grown by", grown, "KiB")
+    for connection in connections:
+        connection.close()
+
+
+def read_slowly(connection, count):
+    got = b""
+    while len(got) < count:
+        more = connection.socket.recv(min(8192, count - len(got)))
+        check(more, "it ended after", len(got), "of", count, "bytes")
+        got += more
+        time.sleep(0.001)
+    return got
+
+
+def old_values(server):
+    """Whoever has begun to read a value reads it to its end, whatever becomes of its key."""
+    fates = {
+        "overwritten": lambda: [store(server, b"/old", value_of(i)) for i in range(3, 40)],
+        "deleted": lambda: server_delete(server, b"/old"),
+        "evicted": lambda: [store(server, b"/fill%d" % i, value_of(i)) for i in range(400)],
+        "flushed": lambda: flush(server),
+    }
+    for fate, bring_about in fates.items():
+        store(server, b"/old", value_of(2))
+        readers = []
+        for port, request, skipped in ((server.http, get(b"/old"), None),
+                                       (server.port, b"get /old\r\n", b"VALUE /old 0 %d\r\n" % LARGE)):
+            connection = Connection(port)
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.send(request)
+            head = connection.read_until(skipped or b"\r\n\r\n")
+            check(head, "no answer")
+            readers.append(connection)
+        bring_about()
+        for connection in readers:
+            rest = LARGE - len(connection.got)
+            got = connection.got + read_slowly(connection, rest) if rest > 0 else connection.got[:LARGE]
+            check(got == value_of(2), fate, "while it was read: something else came")
+            connection.close()
+        check(fetch(server, b"/old") != value_of(2), "it is still there,", fate)
+
+
+def server_delete(server, key):
+    with Connection(server.port) as memcache:
+        check_equal(memcache.ask(b"delete %s\r\n" % key), b"DELETED\r\n", "delete")
+
+
+def flush(server):
+    with Connection(server.port) as memcache:
+        check_equal(memcache.ask(b"flush_all\r\n"), b"OK\r\n", "flush_all")
+
+
+def resets(server):
+    """RST in the middle of an answer, and of a value."""
+    store(server, b"/large", value_of(1))
+    for port, request in ((server.http, get(b"/large") * 20), (server.port, b"get /large\r\n" * 20),
+                          (server.http, sized(b"", path=b"/r")[:-2] + b"Content-Length: 100000\r\n\r\nabc"),
+                          (server.port, b"set /r 0 0 100000\r\nabc")):
+        for _ in range(50):
+            connection = Connection(port)
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            try:
+                connection.send(request)
+                connection.socket.recv(1000, socket.MSG_DONTWAIT)
+            except (BlockingIOError, ConnectionResetError, BrokenPipeError):
+                pass
+            connection.close()
+    check(fetch(server, b"/r") is None, "half a value was stored")
+
+
+def half_closed(server):
+    """Who has said all still hears all."""
+    store(server, b"/large", value_of(1))
+    for port, request, end in ((server.http, get(b"/large") * 5, None), (server.port, b"get /large\r\n" * 5, b"END\r\n")):
+        with Connection(port) as connection:
+            connection.send(request)
+            connection.socket.shutdown(socket.SHUT_WR)
+            if end is None:
+                for _ in range(5):
+                    check(Answer(connection).body == value_of(1), "an answer is not whole")
+            else:
+                for _ in range(5):
+                    answer = connection.read_until(end)
+                    check(value_of(1) in answer, "an answer is not whole")
+            check_equal(connection.read_all(), b"", "behind the last answer")
+
+
+def one_too_many(server, most):
+    """Those that are there go on, and the next one is told why not."""
+    with Connection(server.port) as memcache:
+        here = int(memcache.stats()["curr_connections"])
+    kept = [Connection(server.http if i % 2 else server.port) for i in range(most - here + 1)]
+    # All of them are accepted, in whatever order, when the last one is answered.
+    answered = [connection for connection in kept if is_answered(connection, server)]
+    check(len(answered) >= most - here - 1, len(answered), "of", most, "are served")
+    with Connection(server.port) as memcache:
+        check_equal(memcache.read_all(), b"ERROR Too many open connections\r\n", "memcache")
+    with Connection(server.http) as http:
+        check(http.read_all().startswith(b"HTTP/1.1 503 "), "HTTP")
+    for connection in answered:
+        check(is_answered(connection, server), "one that was there is not served any more")
+    for connection in kept:
+        connection.close()
+    eventually(lambda: fetch_or_none(server) == b"here", "that there is room again")
+
+
+def is_answered(connection, server):
+    try:
+        if connection.socket.getpeername()[1] == server.http:
+            connection.send(get(b"/others"))
+            return Answer(connection).status == 200
+        return connection.ask(b"get /others\r\n", b"END\r\n").startswith(b"VALUE")
+    except (BrokenPipeError, ConnectionResetError):
+        return False
+
+
+def fetch_or_none(server):
+    try:
+        return fetch(server, b"/others")
+    except (BrokenPipeError, ConnectionResetError):
+        return None
+
+
+def come_and_go(server):
+    """Memory and descriptors of thousands of connections are used again."""
+    def burst(count):
+        for i in range(count):
+            with Connection(server.http if i % 2 else server.port) as connection:
+                if i % 3 == 0:
+                    check(is_answered(connection, server), "connection", i)
+
+    burst(500)
+    before = resident_kib(server)
+    burst(2000)
+    check(resident_kib(server) - before < 4096, "it has grown by", resident_kib(server) - before, "KiB")
+
+
+def silent(_):
+    """Who says nothing is sent away when idle_timeout is set."""
+    with HttpNumastore("-o", "idle_timeout=1") as server:
+        for port in (server.http, server.port):
+            with Connection(port) as connection:
+                check_equal(connection.read_all(), b"", "one who was silent")
+
+
+def run():
+    with HttpNumastore("--deadline", str(DEADLINE_S), "-I", str(1 << 20), "-c", "200", cores=2) as server:
+        with Others(server) as others:
+            for part in (too_slow, unread, old_values, resets, half_closed, come_and_go):
+                # What an earlier part took away.
+                store(server, b"/others", b"here")
+                part(server)
+                print(f"{part.__name__}: as it should be; the others were served {others.count} times, "
+                      f"the slowest in {1000 * others.slowest_s:.0f} ms", flush=True)
+                check(others.failure is None, others.failure)
+        store(server, b"/others", b"here")
+        one_too_many(server, 200)
+    silent(None)
+
+
+if __name__ == "__main__":
+    sys.exit(main_of(run))
