@@ -27,12 +27,26 @@ static void print_notes(const struct ns_server_state *state)
 		fprintf(stderr, "numastore: %s\n", state->plan->notes[i]);
 }
 
+static void print_pools(const struct ns_server_state *state)
+{
+	const struct ns_tails *tails = ns_store_tails(state->store);
+
+	for (size_t i = 0; tails && i < ns_tails_pool_count(tails); i++) {
+		struct ns_pool_state pool = ns_tails_pool(tails, i);
+
+		printf("pool in %s, %s the page cache\n", pool.path,
+		       pool.is_direct ? "past" : "through");
+	}
+}
+
 static int print_start(const struct ns_server *server, struct np_error *err)
 {
 	const struct ns_listeners *listeners = ns_server_listeners(server);
 	char text[NS_LISTEN_TEXT_MAX];
 	int rc = ns_placement_print(ns_server_state(server), stdout);
 
+	if (rc == 0)
+		print_pools(ns_server_state(server));
 	for (size_t i = 0; i < listeners->count_a_worker && rc == 0; i++)
 		printf("listening on %s\n", ns_listener_text(listeners, i, text));
 	/* Somebody may wait for these lines at the other end of a pipe. */
@@ -103,6 +117,21 @@ static int run(const struct ns_options *options, struct np_error *err)
 	return rc;
 }
 
+static int prepare_pool(const char *directory, struct np_error *err)
+{
+	int rc = ns_server_prepare_pool(directory, err);
+
+	if (rc < 0)
+		return rc;
+	printf("%s is a pool now: --ssd-dir %s\n", directory, directory);
+	return np_cli_written(fflush(stdout) != 0 ? -errno : 0, err);
+}
+
+static int act(const struct ns_options *options, struct np_error *err)
+{
+	return options->prepare_pool ? prepare_pool(options->prepare_pool, err) : run(options, err);
+}
+
 int main(int argc, char **argv)
 {
 	static struct ns_options options;
@@ -111,7 +140,7 @@ int main(int argc, char **argv)
 	np_cli_fill_standard_files();
 	if (ns_options_parse(argc, argv, &options) < 0)
 		status = fail(&options.err, NP_EXIT_USAGE);
-	else if (run(&options, &options.err) < 0)
+	else if (act(&options, &options.err) < 0)
 		status = fail(&options.err, NP_EXIT_NO);
 	ns_options_release(&options);
 	return status;

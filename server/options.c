@@ -25,6 +25,8 @@ enum {
 	OPT_MAX_OBJECT,
 	OPT_MAX_OBJECTS,
 	OPT_SSD_DIR,
+	OPT_PREPARE_POOL,
+	OPT_IO,
 	OPT_HTTP_PORT,
 	OPT_ADMIN_PORT,
 	OPT_AUTH_FILE,
@@ -55,9 +57,17 @@ static const struct argp_option option_table[] = {
 	{ NULL, 0, NULL, 0, "Limits:", 2 },
 	{ "cores", OPT_CORES, "N", 0, "workers, one for each CPU of the node unless given", 2 },
 	{ NULL, 't', "N", 0, "the same", 2 },
-	{ "max-object-size", OPT_MAX_OBJECT, "SIZE", 0, "longest object", 2 },
+	{ "max-object-size", OPT_MAX_OBJECT, "SIZE", 0,
+	  "longest object; with --ssd-dir 1G unless given, else as --ram-head", 2 },
 	{ "max-objects", OPT_MAX_OBJECTS, "N", 0, "how many; as many as fit unless given", 2 },
-	{ "ssd-dir", OPT_SSD_DIR, "DIR", 0, "not there yet: objects on SSD", 2 },
+	{ "ssd-dir", OPT_SSD_DIR, "DIR", 0,
+	  "what of an object is longer than its head lies in this pool, which is wiped first "
+	  "(repeatable)",
+	  2 },
+	{ "prepare-pool", OPT_PREPARE_POOL, "DIR", 0,
+	  "make an empty or new directory such a pool, and end", 2 },
+	{ "io", OPT_IO, "uring|threads|auto", 0,
+	  "how pools are read and written; auto, the default: by io_uring where there is one", 2 },
 	{ NULL, 'm', "MIB", 0, "as --memory, in MiB", 2 },
 	{ NULL, 'I', "SIZE", 0, "as --max-object-size; heads become as long", 2 },
 	{ NULL, 'M', NULL, 0, "an error instead of eviction when memory is full", 2 },
@@ -115,6 +125,7 @@ static const struct plain {
 	{ OPT_AUTH_FILE, TEXT, MEMBER(auth_file), NULL, 0, 0 },
 	{ OPT_READ_ONLY, FLAG, MEMBER(http_read_only), NULL, 0, 0 },
 	{ 'u', TEXT, offsetof(struct ns_options, user), NULL, 0, 0 },
+	{ OPT_PREPARE_POOL, TEXT, offsetof(struct ns_options, prepare_pool), NULL, 0, 0 },
 };
 
 static int parse_size(const char *option, const char *text, uint64_t *ret, struct np_error *err)
@@ -217,6 +228,27 @@ static int parse_place(const char *text, struct ns_options *options)
 	return 0;
 }
 
+static int parse_pool(const char *text, struct ns_options *options)
+{
+	struct ns_config *config = &options->config;
+
+	if (config->pool_count == NS_POOLS_MAX)
+		return np_error_set(&options->err, EINVAL, "--ssd-dir: at most %d times",
+		                    NS_POOLS_MAX);
+	options->pools[config->pool_count++] = text;
+	config->pools = options->pools;
+	return 0;
+}
+
+static int parse_io(const char *text, struct ns_options *options)
+{
+	if (strcmp(text, "uring") != 0 && strcmp(text, "threads") != 0 && strcmp(text, "auto") != 0)
+		return np_error_set(&options->err, EINVAL,
+		                    "--io: '%s' is none of uring, threads and auto", text);
+	options->config.io = text;
+	return 0;
+}
+
 static int parse_mode(const char *text, struct ns_options *options)
 {
 	char *end;
@@ -292,11 +324,9 @@ static error_t parse_other(int key, const char *arg, struct ns_options *options)
 	case OPT_MAX_OBJECTS:
 		return -parse_number(key, arg, options);
 	case OPT_SSD_DIR:
-		return -np_error_set(
-			err, EINVAL,
-			"--ssd-dir %s: objects on SSD are not there yet: leave it out, "
-			"objects are as long as --ram-head at most",
-			arg);
+		return -parse_pool(arg, options);
+	case OPT_IO:
+		return -parse_io(arg, options);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -5,11 +5,13 @@
 
 #include <numastore/server.h>
 
-enum { NS_PLACES_MAX = 256 };
+enum { NS_PLACES_MAX = 256, NS_POOLS_MAX = 16 };
 
 struct ns_options {
 	struct ns_config config;
 	const char *user;
+	const char *prepare_pool; /* only makes that directory a pool */
+	const char *pools[NS_POOLS_MAX];
 	bool has_head;  /* --ram-head was given */
 	bool has_block; /* --block */
 	struct ns_place_rule rules[NS_PLACES_MAX];

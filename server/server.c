@@ -30,6 +30,8 @@ struct ns_server {
 	struct ns_arena *arenas;
 	struct ns_arena_report *reports;
 	size_t arena_count;
+	struct ns_tails *tails; /* NULL: no pools */
+	enum ns_tail_engine engine;
 	struct ns_store *store;
 	struct ns_callers *callers;
 	struct ns_listeners listeners;
@@ -43,6 +45,9 @@ struct ns_server {
 };
 
 enum { AUTH_BYTES_MAX = 65536, WORKERS_MAX = 1024, DEVICES_MAX = 64 };
+
+#define OBJECT_BYTES_WITH_POOL (UINT64_C(1) << 30)
+#define OBJECT_BYTES_MAX (UINT64_C(1) << 40)
 
 void ns_config_default(struct ns_config *config)
 {
@@ -58,11 +63,47 @@ void ns_config_default(struct ns_config *config)
 		.listen_address = "127.0.0.1",
 		.memcache_port = 11211,
 		.http_port = 8080,
+		.io = "auto",
 		.memcache_socket_mode = 0700,
 	};
 }
 
 /* ---- settings ---- */
+
+static int take_engine(struct ns_server *server, struct np_error *err)
+{
+	const char *io = server->config.io ? server->config.io : "auto";
+
+	if (strcmp(io, "auto") == 0)
+		server->engine = NS_ENGINE_AUTO;
+	else if (strcmp(io, "uring") == 0)
+		server->engine = NS_ENGINE_URING;
+	else if (strcmp(io, "threads") == 0)
+		server->engine = NS_ENGINE_THREADS;
+	else
+		return np_error_set(err, EINVAL, "'%s' is none of uring, threads and auto", io);
+	return 0;
+}
+
+static int take_object_limit(struct ns_config *config, struct np_error *err)
+{
+	bool has_pool = config->pool_count > 0;
+
+	if (config->object_bytes_max == 0)
+		config->object_bytes_max = has_pool ? OBJECT_BYTES_WITH_POOL : config->head_bytes;
+	if (config->object_bytes_max > OBJECT_BYTES_MAX)
+		return np_error_set(err, EINVAL, "objects of %llu bytes: at most %llu are allowed",
+		                    (unsigned long long)config->object_bytes_max,
+		                    (unsigned long long)OBJECT_BYTES_MAX);
+	if (!has_pool && config->object_bytes_max > config->head_bytes)
+		return np_error_set(err, EINVAL,
+		                    "objects of %llu bytes are longer than a head of %llu, and "
+		                    "without a pool on SSD there is no room for the rest: make the "
+		                    "head as long",
+		                    (unsigned long long)config->object_bytes_max,
+		                    (unsigned long long)config->head_bytes);
+	return 0;
+}
 
 static int take_config(struct ns_server *server, const struct ns_config *given,
                        struct np_error *err)
@@ -72,23 +113,21 @@ static int take_config(struct ns_server *server, const struct ns_config *given,
 	*config = *given;
 	if (config->root || config->xml)
 		return np_error_set(err, EINVAL, "a captured host cannot serve");
-	if (config->pool_count > 0)
-		return np_error_set(err, ENOTSUP,
-		                    "%s: objects on SSD are not there yet: leave the pool out",
-		                    config->pools[0]);
 	if (config->workers > WORKERS_MAX || config->connections_max == 0)
 		return np_error_set(err, EINVAL, "at most %d workers, and at least one connection",
 		                    WORKERS_MAX);
-	if (config->object_bytes_max == 0)
-		config->object_bytes_max = config->head_bytes;
-	if (config->object_bytes_max > config->head_bytes)
-		return np_error_set(err, EINVAL,
-		                    "objects of %llu bytes are longer than a head of %llu, and "
-		                    "without a pool on SSD there is no room for the rest: make the "
-		                    "head as long",
-		                    (unsigned long long)config->object_bytes_max,
-		                    (unsigned long long)config->head_bytes);
-	return 0;
+	if (take_engine(server, err) < 0)
+		return -EINVAL;
+	return take_object_limit(config, err);
+}
+
+static int open_pools(struct ns_server *server, struct np_error *err)
+{
+	const struct ns_config *config = &server->config;
+
+	if (config->pool_count == 0)
+		return 0;
+	return ns_tails_open(config->pools, config->pool_count, &server->tails, err);
 }
 
 static int read_auth(struct ns_server *server, struct np_error *err)
@@ -292,6 +331,7 @@ static int create_store(struct ns_server *server, struct np_error *err)
 		.config = &server->config,
 		.arenas = server->arenas,
 		.arena_count = server->arena_count,
+		.tails = server->tails,
 		.far_node = server->plan.far_node,
 		.threads_max = server->worker_count + NS_CALLERS_MAX,
 	};
@@ -356,6 +396,8 @@ static int build(struct ns_server *server, const struct ns_config *config, struc
 		rc = ns_listeners_open(&server->config, server->worker_count, &server->listeners,
 		                       err);
 	if (rc == 0)
+		rc = open_pools(server, err);
+	if (rc == 0)
 		rc = map_arenas(server, err);
 	if (rc == 0)
 		rc = create_store_there(server, err);
@@ -366,6 +408,11 @@ static int build(struct ns_server *server, const struct ns_config *config, struc
 		return np_error_sys(err, errno, "eventfd");
 	describe(server);
 	return 0;
+}
+
+int ns_server_prepare_pool(const char *directory, struct np_error *err)
+{
+	return ns_pool_prepare(directory, err);
 }
 
 int ns_server_create(const struct ns_config *config, struct ns_server **ret, struct np_error *err)
@@ -422,6 +469,7 @@ static void set_up(struct ns_server *server, unsigned index, struct thread *ret)
 			.listeners = listeners->list + index * listeners->count_a_worker,
 			.listener_count = listeners->count_a_worker,
 			.state = &server->state,
+			.engine = server->engine,
 			.auth = server->auth,
 			.stop_fd = server->stop_fd,
 			.connections = &server->connections,
@@ -476,6 +524,7 @@ void ns_server_destroy(struct ns_server *server)
 	ns_callers_free(server->callers);
 	if (server->store)
 		ns_store_free(server->store);
+	ns_tails_close(server->tails);
 	for (size_t i = 0; i < server->arena_count; i++) {
 		ns_arena_report_release(&server->reports[i]);
 		ns_arena_unmap(&server->arenas[i]);

@@ -66,6 +66,24 @@ static int gather_arenas(const struct ns_server_state *state, struct ns_arena_co
 	return 0;
 }
 
+/* The caller frees *ret; NULL where there are none. */
+static int gather_pools(const struct ns_server_state *state, struct ns_pool_state **ret,
+                        size_t *ret_count)
+{
+	const struct ns_tails *tails = ns_store_tails(state->store);
+	size_t count = tails ? ns_tails_pool_count(tails) : 0;
+
+	if (count == 0)
+		return 0;
+	*ret = calloc(count, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		(*ret)[i] = ns_tails_pool(tails, i);
+	*ret_count = count;
+	return 0;
+}
+
 /* The text, which the caller frees. NULL: no memory. */
 static char *print_page(const struct ns_metrics_page *page, size_t *ret_len)
 {
@@ -92,18 +110,23 @@ static char *write_metrics(const struct ns_server_state *state, size_t *ret_len)
 		                                                       __ATOMIC_RELAXED) };
 	struct ns_metrics_served *served = NULL;
 	struct ns_arena_counts *arenas = NULL;
+	struct ns_pool_state *pools = NULL;
 	char *text = NULL;
 
 	ns_store_count(state->store, &page.counts);
 	ns_state_sum(state, &page.workers);
 	if (gather_served(state, &served, &page.served_count) == 0 &&
-	    gather_arenas(state, &arenas, &page.arena_count) == 0) {
+	    gather_arenas(state, &arenas, &page.arena_count) == 0 &&
+	    gather_pools(state, &pools, &page.pool_count) == 0) {
 		page.served = served;
 		page.arenas = arenas;
+		page.pools = pools;
+		page.engine = __atomic_load_n(&state->engine, __ATOMIC_RELAXED);
 		text = print_page(&page, ret_len);
 	}
 	free(served);
 	free(arenas);
+	free(pools);
 	return text;
 }
 

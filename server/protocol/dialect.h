@@ -18,11 +18,16 @@ enum ns_step {
 
 /* Where the value that follows goes. */
 struct ns_body {
-	uint64_t
-		bytes; /* still to come; with HTTP's chunks the session does not know them: see next */
+	uint64_t bytes;        /* still to come */
 	bool is_dropped;       /* swallowed: the answer is given already, or there is no room */
 	struct ns_draft draft; /* unless is_dropped or bytes go to memory */
 	char *memory; /* of append and prepend, which are small: malloc'ed, the dialect's */
+	/*
+	 * The value is here already, as it came in chunks: its bytes, the dialect's, to stay until finish().
+	 * None of them come from the peer; the session moves them into the draft, which can have a tail.
+	 */
+	const char *source;
+	int rc; /* to finish(): 0, or -ENOSPC, -EIO, -ENOMEM of a tail that could not be written */
 };
 
 struct ns_dialect {
@@ -39,7 +44,7 @@ struct ns_dialect {
 	                     size_t count, size_t *used, struct ns_output *output,
 	                     struct ns_body *ret_body);
 
-	/* The value is whole: answers. */
+	/* The value is whole, and on SSD as far as it belongs there, or body->rc is not 0: answers. */
 	enum ns_step (*finish)(void *state, struct ns_session_context *context,
 	                       struct ns_body *body, struct ns_output *output);
 

@@ -270,6 +270,8 @@ static void refuse_draft(struct http *http, int rc, struct ns_output *output)
 		refuse_and_close(http, 413, "larger than an object may be here", output);
 	else if (rc == -ENOSPC)
 		refuse(http, 507, "no room, and nothing that could make room", output);
+	else if (rc == -EIO)
+		refuse(http, 500, "storage failed: the object is not stored", output);
 	else
 		refuse(http, 503, "out of memory", output);
 }
@@ -299,27 +301,6 @@ static void store(struct http *http, struct ns_session_context *context, struct 
 		answer_empty(http, is_new ? 201 : 204, cas, output);
 	else
 		refuse(http, 412, "another was faster: the conditions hold no more", output);
-}
-
-/* What is gathered becomes an object. */
-static void store_gathered(struct http *http, struct ns_session_context *context,
-                           struct ns_output *output)
-{
-	struct ns_draft draft;
-	int rc = begin_draft(http, context, http->value_bytes, &draft);
-
-	/* NEEDSWORK: a value with a tail on SSD; it would have to be written from here. */
-	if (rc == 0 && http->value_bytes > 0 && draft.head_bytes < http->value_bytes) {
-		ns_draft_drop(context->thread, &draft);
-		rc = -E2BIG;
-	}
-	if (rc < 0) {
-		refuse_draft(http, rc, output);
-		return;
-	}
-	if (http->value_bytes > 0)
-		memcpy(draft.head, http->value, http->value_bytes);
-	store(http, context, &draft, output);
 }
 
 static size_t gathered_max(const struct ns_session_context *context)
@@ -359,8 +340,28 @@ static enum ns_step end_gathering(struct http *http)
 	return http->request.manner.keeps_alive ? NS_STEP_DONE : NS_STEP_CLOSE;
 }
 
+/* What is gathered becomes an object: it goes on as a body that is here already. */
+static enum ns_step store_gathered(struct http *http, struct ns_session_context *context,
+                                   struct ns_output *output, struct ns_body *ret_body)
+{
+	struct ns_draft draft;
+	int rc = begin_draft(http, context, http->value_bytes, &draft);
+
+	http->request.head.is_chunked = false; /* the body is read */
+	http->is_gathered = false;
+	if (rc < 0) {
+		refuse_draft(http, rc, output);
+		return end_gathering(http);
+	}
+	*ret_body = (struct ns_body){ .bytes = http->value_bytes,
+		                      .draft = draft,
+		                      .source = http->value };
+	return NS_STEP_BODY;
+}
+
 static enum ns_step take_chunks(struct http *http, struct ns_session_context *context,
-                                struct ns_http_text bytes, size_t *used, struct ns_output *output)
+                                struct ns_http_text bytes, size_t *used, struct ns_output *output,
+                                struct ns_body *ret_body)
 {
 	for (;;) {
 		struct ns_http_text data;
@@ -380,9 +381,7 @@ static enum ns_step take_chunks(struct http *http, struct ns_session_context *co
 			break;
 		case NS_CHUNK_END:
 			*used += part;
-			http->request.head.is_chunked = false; /* the body is read */
-			store_gathered(http, context, output);
-			return end_gathering(http);
+			return store_gathered(http, context, output, ret_body);
 		case NS_CHUNK_BAD:
 			refuse_and_close(http, 400, "the chunks of the body are no chunks", output);
 			return end_gathering(http);
@@ -483,7 +482,7 @@ static enum ns_step take_put(struct http *http, struct ns_session_context *conte
 		http->is_gathered = true;
 		http->chunks = (struct ns_chunks){ 0 };
 		invite_body(http, output);
-		return take_chunks(http, context, rest, used, output);
+		return take_chunks(http, context, rest, used, output, ret_body);
 	}
 	rc = begin_draft(http, context, bytes, &draft);
 	if (rc < 0) {
@@ -508,10 +507,14 @@ static enum ns_step finish(void *state, struct ns_session_context *context, stru
 	/* Read over: the answer went out before. */
 	if (!http->is_putting || body->is_dropped)
 		return NS_STEP_DONE;
-	http->is_putting = false;
 	http->request.head.length = 0; /* the body is read */
-	store(http, context, &body->draft, output);
-	return http->request.manner.keeps_alive ? NS_STEP_DONE : NS_STEP_CLOSE;
+	if (body->rc == 0) {
+		store(http, context, &body->draft, output);
+	} else {
+		ns_draft_drop(context->thread, &body->draft);
+		refuse_draft(http, body->rc, output);
+	}
+	return end_gathering(http);
 }
 
 /* ---- the dialect ---- */
@@ -546,7 +549,7 @@ static enum ns_step take(void *state, struct ns_session_context *context, const 
 
 	*used = 0;
 	if (http->is_gathered)
-		return take_chunks(http, context, rest, used, output);
+		return take_chunks(http, context, rest, used, output, ret_body);
 	step = ns_http_request_take(&http->request, context, bytes, count, used, output);
 	if (step != NS_STEP_DONE)
 		return step;

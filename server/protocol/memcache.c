@@ -203,6 +203,7 @@ static void forget_value(struct ns_talk *talk)
 	state->memory = NULL;
 	state->is_login = false;
 	state->is_dropped = false;
+	state->storage_rc = 0;
 }
 
 static enum ns_step skip_rubbish(struct ns_talk *talk, struct ns_span bytes, size_t *used)
@@ -300,6 +301,7 @@ static enum ns_step finish(void *opaque, struct ns_session_context *context, str
 	(void)output;
 	if (!body->is_dropped && body->memory == NULL)
 		state->draft = body->draft;
+	state->storage_rc = body->rc;
 	body->draft = (struct ns_draft){ 0 };
 	body->memory = NULL;
 	state->next = NS_NEXT_LINE_END;

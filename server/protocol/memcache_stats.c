@@ -113,6 +113,11 @@ static void stat_keys(struct ns_talk *talk, const struct ns_counts *counts)
 		{ "promotions", counts->promotions },
 		{ "promoted_bytes", counts->promoted_bytes },
 		{ "promotion_ns", counts->promotion_ns },
+		{ "tail_sent_bytes", counts->tail_sent_bytes },
+		{ "tail_evictions", counts->tail_evictions },
+		{ "tails_lost", counts->tails_lost },
+		{ "storage_full", counts->storage_full },
+		{ "storage_failed", counts->storage_failed },
 	};
 
 	for (size_t i = 0; i < sizeof(stats) / sizeof(stats[0]); i++)
@@ -293,6 +298,57 @@ static void stat_conns(struct ns_talk *talk)
 	}
 }
 
+/* ---- stats pools ---- */
+
+static void stat_of_pool(struct ns_talk *talk, size_t pool, const char *what, uint64_t value)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "pool:%zu:%s", pool, what);
+	ns_talk_stat(talk, name, value);
+}
+
+static void stat_pool(struct ns_talk *talk, const struct ns_tails *tails, size_t index)
+{
+	const struct ns_pool_state pool = ns_tails_pool(tails, index);
+	const struct {
+		const char *name;
+		uint64_t value;
+	} stats[] = {
+		{ "file_bytes", pool.file_bytes }, { "used_bytes", pool.used_bytes },
+		{ "reads", pool.reads },           { "writes", pool.writes },
+		{ "read_bytes", pool.read_bytes }, { "written_bytes", pool.written_bytes },
+		{ "errors", pool.errors },         { "damaged", pool.damaged },
+		{ "direct", pool.is_direct },      { "retired", pool.is_retired },
+	};
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "pool:%zu:directory", index);
+	ns_talk_stat_text(talk, name, "%s", pool.path);
+	for (size_t i = 0; i < sizeof(stats) / sizeof(stats[0]); i++)
+		stat_of_pool(talk, index, stats[i].name, stats[i].value);
+}
+
+static void stat_pools(struct ns_talk *talk)
+{
+	const struct ns_server_state *server = talk->context->server;
+	const struct ns_store *store = talk->context->store;
+	const struct ns_tails *tails = ns_store_tails(store);
+	size_t count = tails != NULL ? ns_tails_pool_count(tails) : 0;
+	int loss = ns_store_last_loss(store);
+
+	ns_talk_stat(talk, "pools", count);
+	if (tails == NULL)
+		return;
+	ns_talk_stat_text(talk, "engine", "%s",
+	                  ns_state_engine_name(__atomic_load_n(&server->engine, __ATOMIC_RELAXED)));
+	ns_talk_stat(talk, "staging_bytes_max",
+	             (uint64_t)server->worker_count * NS_TAIL_BUFFERS * NS_TAIL_CHUNK_BYTES);
+	ns_talk_stat_text(talk, "last_loss", "%s", loss < 0 ? strerrorname_np(-loss) : "-");
+	for (size_t i = 0; i < count; i++)
+		stat_pool(talk, tails, i);
+}
+
 void ns_memcache_stats(struct ns_talk *talk, const struct ns_command *command)
 {
 	static const struct {
@@ -306,6 +362,7 @@ void ns_memcache_stats(struct ns_talk *talk, const struct ns_command *command)
 		{ "sizes", stat_sizes },
 		{ "conns", stat_conns },
 		{ "placement", stat_placement },
+		{ "pools", stat_pools },
 	};
 	struct ns_span rest = command->rest;
 	struct ns_span kind;

@@ -26,8 +26,10 @@ static const char *const outcome_codes[] = {
 
 const char *ns_memcache_refusal(int rc)
 {
-	return rc == -E2BIG ? "SERVER_ERROR object too large for cache"
-	                    : "SERVER_ERROR out of memory storing object";
+	if (rc == -E2BIG)
+		return "SERVER_ERROR object too large for cache";
+	return rc == -EIO ? "SERVER_ERROR storage failed"
+	                  : "SERVER_ERROR out of memory storing object";
 }
 
 /*
@@ -120,6 +122,13 @@ static int begin_memory(struct ns_talk *talk, const struct ns_command *command)
 	return 0;
 }
 
+/* Who would have replaced a value must not find the old one later. */
+static void forget_old(struct ns_talk *talk, const struct ns_command *command, enum storing storing)
+{
+	if (storing == STORE_SET)
+		(void)ns_store_delete(talk->context->thread, command->key, command->key_len, 0);
+}
+
 static int begin(struct ns_talk *talk, const struct ns_command *command, enum storing storing)
 {
 	struct ns_store_request request = request_of(talk, command);
@@ -129,9 +138,8 @@ static int begin(struct ns_talk *talk, const struct ns_command *command, enum st
 	if (storing == STORE_APPEND || storing == STORE_PREPEND)
 		return begin_memory(talk, command);
 	rc = ns_draft_begin(context->thread, &request, &talk->body->draft, NULL);
-	/* Who would have replaced a value must not find the old one later. */
-	if (rc < 0 && storing == STORE_SET)
-		(void)ns_store_delete(context->thread, command->key, command->key_len, 0);
+	if (rc < 0)
+		forget_old(talk, command, storing);
 	return rc;
 }
 
@@ -266,6 +274,12 @@ void ns_memcache_end_value(struct ns_talk *talk)
 
 	(void)storing_of(command, &storing);
 	ns_talk_count(talk, cmd_set, 1);
+	/* The draft goes with the rest of the value. */
+	if (talk->state->storage_rc < 0) {
+		forget_old(talk, command, storing);
+		say_refusal(talk, command, ns_memcache_refusal(talk->state->storage_rc));
+		return;
+	}
 	switch (storing) {
 	case STORE_SET:
 		end_draft(talk, NS_SET);

@@ -60,6 +60,11 @@ static const struct metric store_metrics[] = {
 	  .offset = offsetof(struct ns_counts, promotion_ns),
 	  .is_in_ns = true },
 	COUNTER(too_large, "Values that were refused as an object may not be that large."),
+	BYTES(tail_sent_bytes, "Bytes sent of what objects have in pools."),
+	COUNTER(tail_evictions, "Objects that went to make room in a pool."),
+	COUNTER(tails_lost, "Objects that went as their bytes in a pool were lost or damaged."),
+	COUNTER(storage_full, "Values that were refused as there was no room in a pool."),
+	COUNTER(storage_failed, "Values that were refused as a pool failed."),
 };
 #define X(name) +1
 static_assert(sizeof(store_metrics) / sizeof(store_metrics[0]) == 0 NS_COUNTERS(X),
@@ -312,6 +317,93 @@ static void print_reports(FILE *out, const struct ns_server_state *state)
 	}
 }
 
+/* ---- pools ---- */
+
+struct pool_metric {
+	const char *name;
+	const char *unit;
+	const char *help;
+	bool is_counter;
+	size_t offset; /* of a uint64_t in ns_pool_state */
+};
+
+#define POOL(field_name, unit_text, counts, text)                                                  \
+	{                                                                                          \
+		.name = "numastore_pool_" #field_name, .unit = (unit_text), .help = (text),        \
+		.is_counter = (counts), .offset = offsetof(struct ns_pool_state, field_name),      \
+	}
+
+static const struct pool_metric pool_metrics[] = {
+	POOL(file_bytes, "bytes", false, "Bytes that a pool's file has grown to."),
+	POOL(used_bytes, "bytes", false, "Bytes of a pool that objects have."),
+	POOL(reads, NULL, true, "Reads of a pool."),
+	POOL(writes, NULL, true, "Writes to a pool."),
+	POOL(read_bytes, "bytes", true, "Bytes read of a pool."),
+	POOL(written_bytes, "bytes", true, "Bytes written to a pool."),
+	POOL(errors, NULL, true, "Reads and writes of a pool that failed."),
+	POOL(damaged, NULL, true, "Pieces of a pool that came back other than they were written."),
+};
+
+/* With what the format does not take as it is (OpenMetrics, "Escaping") put in its way. */
+static void print_label(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\n')
+			fputs("\\n", out);
+		else if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else
+			fputc(*text, out);
+	}
+}
+
+static void print_flags(FILE *out, const struct ns_metrics_page *page)
+{
+	print_head(out, "numastore_pool_direct", "gauge", NULL,
+	           "1 where a pool is read and written past the page cache.");
+	for (size_t i = 0; i < page->pool_count; i++)
+		fprintf(out, "numastore_pool_direct{pool=\"%zu\"} %d\n", i,
+		        page->pools[i].is_direct ? 1 : 0);
+	print_head(out, "numastore_pool_retired", "gauge", NULL,
+	           "1 once a pool has failed so often that nothing new is put there.");
+	for (size_t i = 0; i < page->pool_count; i++)
+		fprintf(out, "numastore_pool_retired{pool=\"%zu\"} %d\n", i,
+		        page->pools[i].is_retired ? 1 : 0);
+}
+
+static void print_pool_info(FILE *out, const struct ns_metrics_page *page)
+{
+	print_head(out, "numastore_pool", "info", NULL, "Always 1; a pool's directory.");
+	for (size_t i = 0; i < page->pool_count; i++) {
+		fprintf(out, "numastore_pool_info{pool=\"%zu\",directory=\"", i);
+		print_label(out, page->pools[i].path);
+		fputs("\"} 1\n", out);
+	}
+	print_head(out, "numastore_storage", "info", NULL,
+	           "Always 1; how pools are read and written.");
+	fprintf(out, "numastore_storage_info{engine=\"%s\"} 1\n",
+	        ns_state_engine_name(page->engine));
+}
+
+static void print_pools(FILE *out, const struct ns_metrics_page *page)
+{
+	if (page->pool_count == 0)
+		return;
+	print_pool_info(out, page);
+	print_flags(out, page);
+	for (size_t m = 0; m < sizeof(pool_metrics) / sizeof(pool_metrics[0]); m++) {
+		const struct pool_metric *metric = &pool_metrics[m];
+		const char *end = metric->is_counter ? "_total" : "";
+
+		print_head(out, metric->name, metric->is_counter ? "counter" : "gauge",
+		           metric->unit, metric->help);
+		for (size_t i = 0; i < page->pool_count; i++)
+			fprintf(out, "%s%s{pool=\"%zu\"} %" PRIu64 "\n", metric->name, end, i,
+			        *(const uint64_t *)(const void *)((const char *)&page->pools[i] +
+			                                          metric->offset));
+	}
+}
+
 void ns_metrics_print(FILE *out, const struct ns_metrics_page *page)
 {
 	print_server(out, page);
@@ -324,5 +416,6 @@ void ns_metrics_print(FILE *out, const struct ns_metrics_page *page)
 	print_served(out, page);
 	print_arenas(out, page);
 	print_reports(out, page->state);
+	print_pools(out, page);
 	fputs("# EOF\n", out);
 }

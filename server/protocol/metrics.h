@@ -28,6 +28,9 @@ struct ns_metrics_page {
 	size_t arena_count;
 	const struct ns_metrics_served *served;
 	size_t served_count;
+	const struct ns_pool_state *pools;
+	size_t pool_count;
+	enum ns_tail_engine engine; /* with pools */
 	bool is_draining;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A queue of pieces. Text is copied into chunks that are given back in the order in which they were filled;
- * text behind text in the same chunk is one piece.
+ * text behind text in the same chunk is one piece. What an object has in memory and what it has on SSD are two
+ * pieces, each with a pin; a tail is read when all in front of it is at hand, so while that is being sent.
  */
 #include "output.h"
 
@@ -30,13 +31,19 @@ struct chunk {
 
 struct piece {
 	const char *bytes;
-	size_t count; /* still to be sent */
-	size_t sent;
+	uint64_t count; /* still to be sent */
+	uint64_t sent;
 	const struct ns_object *object; /* NULL: text, of the first chunk that has pieces */
+	struct ns_tail_read *read;      /* of a tail, once it has begun */
+	uint64_t offset;                /* of its first byte, in the tail */
+	bool is_tail;                   /* then bytes is not used */
 };
 
 struct ns_output {
 	struct ns_thread *thread;
+	struct ns_tail_io *io;
+	struct ns_tail_waiter waiter;
+	unsigned tails; /* pieces that are tails */
 	struct piece *pieces;
 	size_t first; /* that is not sent */
 	size_t end;
@@ -78,11 +85,30 @@ struct ns_output *ns_output_create(struct ns_thread *thread)
 	return output;
 }
 
-/* What was sent of it counts, the whole of it or not. */
-static void end_object(struct ns_output *output, const struct piece *piece)
+void ns_output_use_tails(struct ns_output *output, struct ns_tail_io *io,
+                         struct ns_tail_waiter waiter)
 {
-	if (piece->sent > 0)
+	output->io = io;
+	output->waiter = waiter;
+}
+
+static void end_read(struct piece *piece)
+{
+	if (piece->read)
+		ns_tail_read_end(piece->read);
+	piece->read = NULL;
+}
+
+/* What was sent of it counts, the whole of it or not. */
+static void end_object(struct ns_output *output, struct piece *piece)
+{
+	end_read(piece);
+	if (piece->is_tail) {
+		output->tails--;
+		ns_thread_served_tail(output->thread, piece->sent);
+	} else if (piece->sent > 0) {
 		ns_thread_served(output->thread, piece->object, piece->sent);
+	}
 	ns_object_unpin(output->thread, piece->object);
 }
 
@@ -216,42 +242,119 @@ int ns_output_print(struct ns_output *output, const char *fmt, ...)
 	return rc;
 }
 
+/* Takes over the pin, on failure too. */
+static int add_piece(struct ns_output *output, const struct piece *piece)
+{
+	struct piece *place = output->is_broken ? NULL : new_piece(output);
+
+	if (!place) {
+		ns_object_unpin(output->thread, piece->object);
+		return break_off(output);
+	}
+	*place = *piece;
+	output->tails += piece->is_tail;
+	return 0;
+}
+
 int ns_output_add_object(struct ns_output *output, const struct ns_store *store,
                          const struct ns_object *object, uint64_t offset, uint64_t count)
 {
-	struct piece *piece = NULL;
 	size_t head_bytes;
+	const char *head = ns_object_head(store, object, &head_bytes);
+	struct piece piece = { .object = object, .count = count };
+	int rc;
 
-	if (output->is_broken || count == 0) {
+	if (count == 0) {
 		ns_object_unpin(output->thread, object);
-		return output->is_broken ? -ENOMEM : 0;
+		return 0;
 	}
-	piece = new_piece(output);
-	if (!piece) {
-		ns_object_unpin(output->thread, object);
-		return break_off(output);
+	if (offset < head_bytes) {
+		piece.bytes = head + offset;
+		if (count <= head_bytes - offset)
+			return add_piece(output, &piece);
+		piece.count = head_bytes - offset;
+		ns_object_pin(object); /* for the other piece */
+		rc = add_piece(output, &piece);
+		if (rc < 0) {
+			ns_object_unpin(output->thread, object);
+			return rc;
+		}
+		count -= piece.count;
+		offset = head_bytes;
 	}
-	*piece = (struct piece){
-		.bytes = ns_object_head(store, object, &head_bytes) + offset,
-		.count = count,
-		.object = object,
+	piece = (struct piece){
+		.object = object, .count = count, .offset = offset - head_bytes, .is_tail = true
 	};
-	return 0;
+	return add_piece(output, &piece);
 }
 
 /* ---- sending ---- */
 
-unsigned ns_output_pieces(const struct ns_output *output, struct iovec *pieces, unsigned max)
+/* As ns_tail_read_next(). */
+static ssize_t tail_at_hand(struct ns_output *output, struct piece *piece, const char **ret)
+{
+	ssize_t rc;
+
+	if (!output->io)
+		return -EIO;
+	if (!piece->read)
+		piece->read = ns_tail_read_begin(output->io, piece->object->tail, piece->offset,
+		                                 piece->count, output->waiter);
+	rc = piece->read ? ns_tail_read_next(piece->read, ret) : -ENOMEM;
+	if (rc > 0 && (uint64_t)rc > piece->count)
+		rc = (ssize_t)piece->count;
+	return rc;
+}
+
+/* From that piece on, nothing is sent any more. Text has no pins, and goes with the output. */
+static void end_at(struct ns_output *output, size_t at, int rc)
+{
+	if (rc == -EIO && output->io)
+		ns_store_lose(output->thread, output->pieces[at].object, rc);
+	for (size_t i = at; i < output->end; i++) {
+		if (output->pieces[i].object)
+			end_object(output, &output->pieces[i]);
+	}
+	output->end = at;
+	output->is_broken = true;
+}
+
+unsigned ns_output_pieces(struct ns_output *output, struct iovec *pieces, unsigned max)
 {
 	unsigned count = 0;
 
 	for (size_t i = output->first; i < output->end && count < max; i++) {
-		const struct piece *piece = &output->pieces[i];
+		struct piece *piece = &output->pieces[i];
+		const char *bytes = piece->bytes;
+		ssize_t at_hand = 0;
 
-		pieces[count].iov_base = (char *)piece->bytes;
-		pieces[count++].iov_len = piece->count;
+		if (piece->is_tail) {
+			at_hand = tail_at_hand(output, piece, &bytes);
+			if (at_hand < 0)
+				end_at(output, i, (int)at_hand);
+			if (at_hand <= 0)
+				break;
+		}
+		pieces[count].iov_base = (char *)bytes;
+		pieces[count++].iov_len = piece->is_tail ? (size_t)at_hand : piece->count;
+		if (piece->is_tail && (uint64_t)at_hand < piece->count)
+			break;
 	}
 	return count;
+}
+
+bool ns_output_waits_for_storage(struct ns_output *output)
+{
+	struct iovec piece;
+
+	return output->tails > 0 && output->first < output->end &&
+	       output->pieces[output->first].is_tail && ns_output_pieces(output, &piece, 1) == 0;
+}
+
+void ns_output_pause(struct ns_output *output)
+{
+	for (size_t i = output->first; output->tails > 0 && i < output->end; i++)
+		end_read(&output->pieces[i]);
 }
 
 /* A piece of text is sent, which was of the oldest chunk that has any. */
@@ -286,15 +389,26 @@ static void shrink(struct ns_output *output)
 	}
 }
 
+static void take_off(struct piece *piece, size_t part)
+{
+	piece->count -= part;
+	piece->sent += part;
+	if (!piece->is_tail) {
+		piece->bytes += part;
+		return;
+	}
+	piece->offset += part;
+	if (piece->read)
+		ns_tail_read_used(piece->read, part);
+}
+
 void ns_output_sent(struct ns_output *output, size_t count)
 {
 	while (count > 0 && output->first < output->end) {
 		struct piece *piece = &output->pieces[output->first];
-		size_t part = count < piece->count ? count : piece->count;
+		size_t part = count < piece->count ? count : (size_t)piece->count;
 
-		piece->bytes += part;
-		piece->count -= part;
-		piece->sent += part;
+		take_off(piece, part);
 		count -= part;
 		if (!piece->object)
 			output->text_bytes -= part;
@@ -317,7 +431,7 @@ bool ns_output_is_empty(const struct ns_output *output)
 
 bool ns_output_is_full(const struct ns_output *output)
 {
-	return output->end - output->first >= NS_OUTPUT_PIECES_MAX ||
+	return output->tails > 0 || output->end - output->first >= NS_OUTPUT_PIECES_MAX ||
 	       output->text_bytes >= NS_OUTPUT_COPIED_MAX;
 }
 

@@ -4,9 +4,13 @@
  * A value goes from the buffer as far as it came together with its head, and the rest of it straight to
  * where it will lie. How the stream is cut makes no difference: the dialect is never shown more than
  * head_max bytes, and what it refuses for length it refuses at that length.
+ *
+ * What does not fit a head goes to buffers of the tail. There may be none for the moment: then the session
+ * waits, what has come stays in its buffer, and it goes on when it is woken.
  */
 #include "dialect.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +30,27 @@ struct ns_session {
 	struct ns_body body; /* while is_in_body */
 	uint64_t body_got;
 	bool is_in_body;
+	struct ns_tail_write *write; /* of the body's tail */
+	struct ns_tail_waiter waiter;
 
 	bool is_amid;    /* part of a request has been taken in */
 	bool needs_more; /* what is in the buffer is no whole request */
 	bool is_over;
 	bool has_ended; /* the peer sends nothing more */
 };
+
+static void wake(void *arg)
+{
+	const struct ns_session *session = arg;
+
+	if (session->waiter.wake)
+		session->waiter.wake(session->waiter.arg);
+}
+
+void ns_session_on_wake(struct ns_session *session, struct ns_tail_waiter waiter)
+{
+	session->waiter = waiter;
+}
 
 struct ns_session *ns_session_create_speaking(const struct ns_dialect *dialect,
                                               struct ns_session_context *context)
@@ -46,6 +65,9 @@ struct ns_session *ns_session_create_speaking(const struct ns_dialect *dialect,
 	session->input = malloc(INPUT_BYTES);
 	session->output = ns_output_create(context->thread);
 	session->state = dialect->create(context);
+	if (session->output)
+		ns_output_use_tails(session->output, context->tails,
+		                    (struct ns_tail_waiter){ .wake = wake, .arg = session });
 	if (session->input && session->output && session->state)
 		return session;
 	ns_session_free(session);
@@ -63,10 +85,18 @@ struct ns_session *ns_session_create(enum ns_session_kind kind, struct ns_sessio
 	return ns_session_create_speaking(dialects[kind], context);
 }
 
+static void end_write(struct ns_session *session)
+{
+	if (session->write)
+		ns_tail_write_end(session->write);
+	session->write = NULL;
+}
+
 void ns_session_free(struct ns_session *session)
 {
 	if (!session)
 		return;
+	end_write(session);
 	if (session->is_in_body && !session->body.is_dropped && !session->body.memory)
 		ns_draft_drop(session->context->thread, &session->body.draft);
 	if (session->state)
@@ -78,14 +108,23 @@ void ns_session_free(struct ns_session *session)
 
 /* ---- values ---- */
 
-/* Where the value's next byte goes; NULL: nowhere. */
-static char *body_end(const struct ns_session *session)
+static bool has_tail(const struct ns_body *body)
 {
-	const struct ns_body *body = &session->body;
+	return !body->is_dropped && !body->memory && body->draft.tail_bytes > 0;
+}
 
-	if (body->is_dropped)
-		return NULL;
-	return (body->memory ? body->memory : body->draft.head) + session->body_got;
+/* A tail that cannot be begun: the value is swallowed, and the dialect told at its end. */
+static void begin_tail(struct ns_session *session)
+{
+	struct ns_tail_io *io = session->context->tails;
+	struct ns_body *body = &session->body;
+
+	if (io)
+		session->write = ns_tail_write_begin(
+			io, body->draft.object->tail, body->draft.tail_bytes,
+			(struct ns_tail_waiter){ .wake = wake, .arg = session });
+	if (!session->write)
+		body->rc = io ? -ENOMEM : -EIO;
 }
 
 static void begin_body(struct ns_session *session, const struct ns_body *body)
@@ -93,9 +132,64 @@ static void begin_body(struct ns_session *session, const struct ns_body *body)
 	session->body = *body;
 	session->body_got = 0;
 	session->is_in_body = true;
-	/* NEEDSWORK: the rest of it goes to SSD, once there are tails; until then the store takes none. */
-	if (!body->is_dropped && !body->memory && body->bytes > body->draft.head_bytes)
-		session->is_over = true;
+	if (has_tail(body))
+		begin_tail(session);
+}
+
+/* Where the value's next bytes go, and how many of them; NULL: nowhere, they are swallowed. */
+static uint64_t body_place(const struct ns_session *session, char **ret)
+{
+	const struct ns_body *body = &session->body;
+	uint64_t lacking = body->bytes - session->body_got;
+	uint64_t room;
+
+	*ret = NULL;
+	if (body->is_dropped || body->rc < 0)
+		return lacking;
+	if (body->memory) {
+		*ret = body->memory + session->body_got;
+		return lacking;
+	}
+	if (session->body_got < body->draft.head_bytes) {
+		*ret = body->draft.head + session->body_got;
+		return body->draft.head_bytes - session->body_got;
+	}
+	if (!session->write || lacking == 0)
+		return 0;
+	room = ns_tail_write_room(session->write, ret);
+	return room < lacking ? room : lacking;
+}
+
+/* So many bytes have been put there. */
+static void body_filled(struct ns_session *session, size_t count)
+{
+	if (session->write && session->body_got >= session->body.draft.head_bytes)
+		ns_tail_write_filled(session->write, count);
+	session->body_got += count;
+}
+
+/* Whether it is whole, and written; *ret_rc: with what result. */
+static bool is_body_done(const struct ns_session *session, int *ret_rc)
+{
+	*ret_rc = session->body.rc;
+	if (session->body_got < session->body.bytes)
+		return false;
+	if (session->write)
+		*ret_rc = ns_tail_write_result(session->write);
+	return *ret_rc != -EINPROGRESS;
+}
+
+/* In a value, with a pool that has to do something first. */
+static bool waits_for_storage(const struct ns_session *session)
+{
+	char *place;
+	int rc;
+
+	if (!session->is_in_body || !session->write)
+		return false;
+	if (session->body_got == session->body.bytes)
+		return !is_body_done(session, &rc);
+	return body_place(session, &place) == 0;
 }
 
 static void take_step(struct ns_session *session, enum ns_step step)
@@ -105,21 +199,55 @@ static void take_step(struct ns_session *session, enum ns_step step)
 		session->is_over = true;
 }
 
-/* The value's part that is in the buffer; false when more of it has to come. */
+/* Bytes of the value that are in memory: where, and how many. */
+static size_t body_at_hand(const struct ns_session *session, const char **ret)
+{
+	const struct ns_body *body = &session->body;
+	uint64_t lacking = body->bytes - session->body_got;
+	size_t count = session->end - session->first;
+
+	*ret = session->input + session->first;
+	if (body->source) {
+		*ret = body->source + session->body_got;
+		return (size_t)lacking;
+	}
+	return count < lacking ? count : (size_t)lacking;
+}
+
+/* False when more of it has to come, or there is no room for it now. */
+static bool move_body(struct ns_session *session)
+{
+	while (session->body_got < session->body.bytes) {
+		const char *from;
+		size_t part = body_at_hand(session, &from);
+		uint64_t room = 0;
+		char *to;
+
+		if (part > 0)
+			room = body_place(session, &to);
+		if (part > room)
+			part = (size_t)room;
+		if (part == 0)
+			return false;
+		if (to)
+			memcpy(to, from, part);
+		if (!session->body.source)
+			session->first += part;
+		body_filled(session, part);
+	}
+	return true;
+}
+
 static bool go_on_with_body(struct ns_session *session)
 {
-	uint64_t lacking = session->body.bytes - session->body_got;
-	size_t part = session->end - session->first;
-	char *to = body_end(session);
+	int rc;
 
-	if (part > lacking)
-		part = (size_t)lacking;
-	if (to && part > 0)
-		memcpy(to, session->input + session->first, part);
-	session->first += part;
-	session->body_got += part;
-	if (session->body_got < session->body.bytes)
+	if (!move_body(session) || !is_body_done(session, &rc))
 		return false;
+	if (rc < 0)
+		ns_store_write_failed(session->context->thread, rc);
+	end_write(session);
+	session->body.rc = rc;
 	session->is_in_body = false;
 	take_step(session, session->dialect->finish(session->state, session->context,
 	                                            &session->body, session->output));
@@ -184,16 +312,24 @@ static void go_on(struct ns_session *session)
 
 /* ---- input ---- */
 
+/* In a value that is wholly here: nothing more of it has to come for it to be stored. */
+static bool is_body_here(const struct ns_session *session)
+{
+	return session->is_in_body &&
+	       (session->body.source || session->body_got == session->body.bytes);
+}
+
 bool ns_session_is_ready(const struct ns_session *session)
 {
-	return !session->is_over && !session->needs_more && session->first < session->end &&
-	       !ns_output_is_full(session->output);
+	if (session->is_over || ns_output_is_full(session->output) || waits_for_storage(session))
+		return false;
+	return is_body_here(session) || (!session->needs_more && session->first < session->end);
 }
 
 bool ns_session_wants_input(const struct ns_session *session)
 {
 	return !session->is_over && !session->has_ended && !ns_session_is_ready(session) &&
-	       !ns_output_is_full(session->output);
+	       !ns_output_is_full(session->output) && !waits_for_storage(session);
 }
 
 /* A request that is not whole is moved to the front; a long one gets a longer buffer, to head_max. */
@@ -222,13 +358,12 @@ static bool make_room(struct ns_session *session)
 /* For the rest of the value: where it will lie; what is swallowed goes to the buffer, empty now. */
 static size_t body_room(struct ns_session *session, char **ret)
 {
-	uint64_t lacking = session->body.bytes - session->body_got;
+	uint64_t room = body_place(session, ret);
 
-	*ret = body_end(session);
 	if (*ret)
-		return lacking < SIZE_MAX ? (size_t)lacking : SIZE_MAX;
+		return room < SIZE_MAX ? (size_t)room : SIZE_MAX;
 	*ret = session->input;
-	return lacking < session->room ? (size_t)lacking : session->room;
+	return room < session->room ? (size_t)room : session->room;
 }
 
 size_t ns_session_room(struct ns_session *session, char **ret)
@@ -248,7 +383,7 @@ size_t ns_session_room(struct ns_session *session, char **ret)
 void ns_session_received(struct ns_session *session, size_t count)
 {
 	if (session->is_in_body)
-		session->body_got += count;
+		body_filled(session, count);
 	else
 		session->end += count;
 	go_on(session);
@@ -266,9 +401,19 @@ void ns_session_ended(struct ns_session *session)
 
 /* ---- output ---- */
 
-unsigned ns_session_output(const struct ns_session *session, struct iovec *pieces, unsigned max)
+unsigned ns_session_output(struct ns_session *session, struct iovec *pieces, unsigned max)
 {
 	return ns_output_pieces(session->output, pieces, max);
+}
+
+bool ns_session_has_output(const struct ns_session *session)
+{
+	return !ns_output_is_empty(session->output);
+}
+
+void ns_session_pause(struct ns_session *session)
+{
+	ns_output_pause(session->output);
 }
 
 void ns_session_sent(struct ns_session *session, size_t count)
@@ -278,18 +423,19 @@ void ns_session_sent(struct ns_session *session, size_t count)
 
 bool ns_session_is_over(const struct ns_session *session)
 {
-	if (session->is_over)
+	if (session->is_over || ns_output_is_broken(session->output))
 		return true;
 	/* All that came whole is answered; the rest will not come. */
-	return session->has_ended && (session->needs_more || session->first == session->end);
+	return session->has_ended && !is_body_here(session) &&
+	       (session->needs_more || session->first == session->end);
 }
 
 enum ns_waiting ns_session_waiting(const struct ns_session *session)
 {
 	if (!ns_output_is_empty(session->output))
-		return NS_SENDING;
+		return ns_output_waits_for_storage(session->output) ? NS_IN_STORAGE : NS_SENDING;
 	if (session->is_in_body)
-		return NS_IN_BODY;
+		return waits_for_storage(session) ? NS_IN_STORAGE : NS_IN_BODY;
 	return session->is_amid || session->first < session->end ? NS_IN_HEAD : NS_IDLE;
 }
 

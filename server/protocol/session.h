@@ -18,7 +18,8 @@ enum {
 	NS_HEAD_LINES_MAX = 32768,     /* an HTTP head */
 	NS_OUTPUT_PIECES_MAX = 1024,   /* queued; then no more input is taken */
 	NS_OUTPUT_COPIED_MAX = 262144, /* bytes of small pieces, likewise */
-	NS_TURN_COMMANDS_MAX = 64      /* served before others get their turn */
+	NS_TURN_COMMANDS_MAX = 64,     /* served before others get their turn */
+	NS_TAIL_BUFFERS = 64 /* of NS_TAIL_CHUNK_BYTES, for pools, of all sessions of a worker */
 };
 
 /* What all sessions of a worker share. */
@@ -27,6 +28,7 @@ struct ns_session_context {
 		*server; /* server.h of the worker: settings, statistics; opaque here */
 	struct ns_worker_counts *counts; /* its own, of server->workers */
 	struct ns_thread *thread;
+	struct ns_tail_io *tails; /* NULL: there are no pools */
 	const struct ns_config *config;
 	struct ns_store *store;
 	uint32_t now_s;   /* of the store's clock, kept by the worker each turn */
@@ -39,6 +41,8 @@ enum ns_session_kind { NS_SESSION_MEMCACHE, NS_SESSION_HTTP, NS_SESSION_ADMIN };
 struct ns_session; /* opaque */
 
 struct ns_session *ns_session_create(enum ns_session_kind kind, struct ns_session_context *context);
+/* Called, out of ns_tail_io_reap(), when one that waited for its pools can go on: then it has another turn. */
+void ns_session_on_wake(struct ns_session *session, struct ns_tail_waiter waiter);
 /* Unpins and drops whatever it holds, in the middle of a value too. Accepts NULL. */
 void ns_session_free(struct ns_session *session);
 
@@ -60,13 +64,18 @@ void ns_session_continue(struct ns_session *session);
 void ns_session_ended(struct ns_session *session);
 
 /* The first pieces of what is to be sent; returns how many, at most @max. */
-unsigned ns_session_output(const struct ns_session *session, struct iovec *pieces, unsigned max);
+unsigned ns_session_output(struct ns_session *session, struct iovec *pieces, unsigned max);
+/* There is output, at hand or on its way from a pool. Nothing of a peer is read before it has that. */
+bool ns_session_has_output(const struct ns_session *session);
 /* So many bytes of them are sent. */
 void ns_session_sent(struct ns_session *session, size_t count);
 
 bool ns_session_wants_input(const struct ns_session *session);
 /* To be closed once the output is sent (quit, an error that loses the step). */
 bool ns_session_is_over(const struct ns_session *session);
+
+/* The peer reads nothing: what was read ahead for it is given back, and read again when it is needed. */
+void ns_session_pause(struct ns_session *session);
 
 /* What it waits for, for deadlines. */
 enum ns_waiting { NS_IDLE, NS_IN_HEAD, NS_IN_BODY, NS_SENDING, NS_IN_STORAGE };

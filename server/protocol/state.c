@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "state.h"
 
+const char *ns_state_engine_name(enum ns_tail_engine engine)
+{
+	static const char *const names[] = {
+		[NS_ENGINE_AUTO] = "auto",
+		[NS_ENGINE_URING] = "uring",
+		[NS_ENGINE_THREADS] = "threads",
+	};
+
+	return names[engine];
+}
+
 void ns_state_sum(const struct ns_server_state *state, struct ns_worker_counts *ret)
 {
 	*ret = (struct ns_worker_counts){ 0 };

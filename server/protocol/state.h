@@ -40,7 +40,11 @@ struct ns_server_state {
 	unsigned worker_count;
 	const unsigned *worker_cpus; /* OS indexes, one for each worker */
 	bool is_draining;            /* atomic */
+	enum ns_tail_engine engine;  /* atomic: what workers found; AUTO before, and without pools */
 };
+
+/* "uring", "threads", "auto". */
+const char *ns_state_engine_name(enum ns_tail_engine engine);
 
 void ns_state_sum(const struct ns_server_state *state, struct ns_worker_counts *ret);
 

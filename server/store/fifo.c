@@ -3,6 +3,10 @@
  * The two queues, counted in bytes as a tenth of them is the small one's share; and who went, as
  * fingerprints with the time they went at. Time is counted in goings. A bucket that is full forgets
  * the one longest gone.
+ *
+ * Objects with tails stand in a queue of their own, so that one of them is found when it is a pool that is
+ * full: first in, first out, and who was read goes round once more. Of room for heads they give as large a
+ * share as they have of it.
  */
 #include "store.h"
 
@@ -10,7 +14,7 @@
 #include <stdlib.h>
 
 /* ns_fifo_link.queue */
-enum { IN_NONE, IN_SMALL, IN_MAIN, QUEUE_COUNT };
+enum { IN_NONE, IN_SMALL, IN_MAIN, IN_TAILS, QUEUE_COUNT };
 
 enum {
 	GHOSTS_A_BUCKET = 8,
@@ -38,6 +42,7 @@ struct ns_fifo {
 	struct queue queues[QUEUE_COUNT];
 	uint64_t small_units;
 	uint64_t main_units;
+	uint64_t tail_turn; /* in units: at that of all queues, one with a tail goes */
 	struct ghost *ghosts;
 	uint32_t bucket_count;
 	uint32_t gone; /* who went so far; wraps */
@@ -179,7 +184,10 @@ static void dequeue(struct ns_fifo *fifo, struct ns_object *object)
 void ns_fifo_add(struct ns_fifo *fifo, struct ns_object *object, uint64_t hash)
 {
 	assert(object->fifo.queue == IN_NONE);
-	enqueue(fifo, object, recall(fifo, hash) ? IN_MAIN : IN_SMALL);
+	if (object->tail != 0)
+		enqueue(fifo, object, IN_TAILS);
+	else
+		enqueue(fifo, object, recall(fifo, hash) ? IN_MAIN : IN_SMALL);
 }
 
 void ns_fifo_remove(struct ns_fifo *fifo, struct ns_object *object)
@@ -211,11 +219,11 @@ static uint8_t reads_of(const struct ns_object *object)
 	return __atomic_load_n(&object->fifo.reads, __ATOMIC_RELAXED);
 }
 
-static void move(struct ns_fifo *fifo, struct ns_object *object, uint8_t reads)
+static void move(struct ns_fifo *fifo, struct ns_object *object, uint8_t which, uint8_t reads)
 {
 	dequeue(fifo, object);
 	__atomic_store_n(&object->fifo.reads, reads, __ATOMIC_RELAXED);
-	enqueue(fifo, object, IN_MAIN);
+	enqueue(fifo, object, which);
 }
 
 /* The small queue's oldest goes, or has been read and stays in the main one: NULL. */
@@ -224,7 +232,7 @@ static struct ns_object *evict_small(struct ns_fifo *fifo, bool may_pass)
 	struct ns_object *object = fifo->queues[IN_SMALL].oldest;
 
 	if (may_pass && reads_of(object) >= READS_TO_STAY) {
-		move(fifo, object, 0);
+		move(fifo, object, IN_MAIN, 0);
 		return NULL;
 	}
 	dequeue(fifo, object);
@@ -232,18 +240,39 @@ static struct ns_object *evict_small(struct ns_fifo *fifo, bool may_pass)
 	return object;
 }
 
-/* The main queue's oldest goes, or has been read and goes round once more: NULL. */
-static struct ns_object *evict_main(struct ns_fifo *fifo, bool may_pass)
+/* The oldest of the main queue, or of that of tails, goes, or has been read and goes round once more: NULL. */
+static struct ns_object *evict_round(struct ns_fifo *fifo, uint8_t which, bool may_pass)
 {
-	struct ns_object *object = fifo->queues[IN_MAIN].oldest;
+	struct ns_object *object = fifo->queues[which].oldest;
 	uint8_t reads = reads_of(object);
 
 	if (may_pass && reads > 0) {
-		move(fifo, object, (uint8_t)(reads - 1));
+		move(fifo, object, which, (uint8_t)(reads - 1));
 		return NULL;
 	}
 	dequeue(fifo, object);
 	return object;
+}
+
+struct ns_object *ns_fifo_evict_tail(struct ns_fifo *fifo)
+{
+	struct ns_object *object = NULL;
+
+	for (unsigned passes = 0; object == NULL && fifo->queues[IN_TAILS].count > 0; passes++)
+		object = evict_round(fifo, IN_TAILS, passes < PASSES_MAX);
+	return object;
+}
+
+static bool is_turn_of_tails(struct ns_fifo *fifo)
+{
+	uint64_t units = fifo->queues[IN_TAILS].units;
+	uint64_t all = units + fifo->queues[IN_SMALL].units + fifo->queues[IN_MAIN].units;
+
+	fifo->tail_turn += units;
+	if (units == 0 || fifo->tail_turn < all)
+		return false;
+	fifo->tail_turn %= all;
+	return true;
 }
 
 struct ns_object *ns_fifo_evict(struct ns_fifo *fifo)
@@ -252,6 +281,8 @@ struct ns_object *ns_fifo_evict(struct ns_fifo *fifo)
 	const struct queue *in_main = &fifo->queues[IN_MAIN];
 	struct ns_object *object = NULL;
 
+	if (is_turn_of_tails(fifo))
+		return ns_fifo_evict_tail(fifo);
 	for (unsigned passes = 0; object == NULL && in_small->count + in_main->count > 0;
 	     passes++) {
 		bool is_small_over = in_small->units >= fifo->small_units;
@@ -260,7 +291,7 @@ struct ns_object *ns_fifo_evict(struct ns_fifo *fifo)
 		if (in_main->count == 0 || (in_small->count > 0 && is_small_over && !is_main_over))
 			object = evict_small(fifo, passes < PASSES_MAX);
 		else
-			object = evict_main(fifo, passes < PASSES_MAX);
+			object = evict_round(fifo, IN_MAIN, passes < PASSES_MAX);
 	}
 	return object;
 }

@@ -44,5 +44,7 @@ void ns_fifo_replace(struct ns_fifo *fifo, struct ns_object *from, struct ns_obj
 
 /* Chooses who goes, takes it out of the queues and remembers its hash. NULL when there is nobody. */
 struct ns_object *ns_fifo_evict(struct ns_fifo *fifo);
+/* The same, of those with a tail alone. */
+struct ns_object *ns_fifo_evict_tail(struct ns_fifo *fifo);
 
 #endif

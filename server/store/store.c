@@ -47,8 +47,12 @@ static void set_limits(struct ns_store *store, const struct ns_store_setup *setu
 		arena_bytes += setup->arenas[i].block_bytes * setup->arenas[i].block_count;
 	store->head_bytes = config->head_bytes;
 	store->object_bytes_max = config->object_bytes_max;
+	store->tails = setup->tails;
+	if (store->object_bytes_max == 0 && store->tails != NULL)
+		store->object_bytes_max = NS_OBJECT_BYTES_WITH_TAIL;
 	/* Without tails, the head is all there is. */
-	if (store->object_bytes_max == 0 || store->object_bytes_max > store->head_bytes)
+	if (store->object_bytes_max == 0 ||
+	    (store->tails == NULL && store->object_bytes_max > store->head_bytes))
 		store->object_bytes_max = store->head_bytes;
 	store->objects_max = config->objects_max;
 	if (store->objects_max == 0)

@@ -7,14 +7,13 @@
 #ifndef NS_STORE_H
 #define NS_STORE_H
 
+#include "../tail/tail.h"
 #include "arena.h"
 #include "epoch.h"
 #include "fifo.h"
 #include "heads.h"
 
 enum { NS_KEY_MAX = 250 };
-
-struct ns_tail; /* of an object on SSD, tail/tail.h */
 
 /* Written once before it is linked, but for what is marked atomic. */
 struct ns_object {
@@ -31,7 +30,7 @@ struct ns_object {
 	uint32_t expires_s; /* atomic: on the store's clock; 0 = never */
 	uint32_t read_s;    /* atomic: when last read; 0 = never */
 	uint32_t pins;      /* atomic: 0 = dead; the index has one */
-	uint32_t tail;      /* place in the store's table of tails; 0 = all of it is in RAM */
+	uint32_t tail;      /* its number, tail/tail.h; 0 = all of it is in RAM */
 	uint8_t type;       /* of content, for HTTP: place in the store's table; 0 = not told */
 	uint8_t marks;      /* atomic: NS_MARK_... */
 	char key[];         /* key_len bytes, not terminated */
@@ -61,6 +60,8 @@ struct ns_store_setup {
 	const struct ns_config *config;
 	struct ns_arena *arenas; /* in the order of allocation; the store does not unmap them */
 	size_t arena_count;
+	struct ns_tails
+		*tails; /* outlives the store; NULL: objects are as long as a head at most */
 	unsigned far_node;
 	unsigned threads_max; /* that will use it at a time */
 	uint64_t hash_seed;
@@ -102,8 +103,24 @@ void ns_object_unpin(struct ns_thread *thread, const struct ns_object *object);
 const char *ns_object_head(const struct ns_store *store, const struct ns_object *object,
                            size_t *ret_bytes);
 
+/* How many there are on SSD. */
+uint64_t ns_object_tail_bytes(const struct ns_store *store, const struct ns_object *object);
+struct ns_tails *ns_store_tails(const struct ns_store *store); /* NULL: none */
+
 /* Bytes of it were sent from @thread: local or remote, by where its head is. */
 void ns_thread_served(struct ns_thread *thread, const struct ns_object *object, uint64_t bytes);
+/* The same of its tail, which is neither. */
+void ns_thread_served_tail(struct ns_thread *thread, uint64_t bytes);
+
+/*
+ * Its tail cannot be read: it goes, unless its key has another one by now. @rc: why, kept for
+ * ns_store_last_loss(). It stays the caller's to unpin.
+ */
+void ns_store_lose(struct ns_thread *thread, const struct ns_object *object, int rc);
+/* A draft's tail could not be written: counted, by why. */
+void ns_store_write_failed(struct ns_thread *thread, int rc);
+/* -errno of the last one that was lost; 0: none was. */
+int ns_store_last_loss(const struct ns_store *store);
 
 /* ---- storing ---- */
 
@@ -112,6 +129,7 @@ struct ns_draft {
 	struct ns_object *object; /* pinned by the draft, in no bucket */
 	char *head;               /* where its first bytes go */
 	uint64_t head_bytes;
+	uint64_t tail_bytes; /* the rest, to be written to the object's tail before it is stored */
 };
 
 struct ns_store_request {
@@ -125,10 +143,11 @@ struct ns_store_request {
 
 /*
  * Takes room for the head where the key's prefix says, else in the first arena that has some, evicting there if
- * need be.
+ * need be. What does not fit a head has a tail, for which others with tails go.
  *
  *   -E2BIG   larger than an object may be
- *   -ENOSPC  no room, and nothing could be evicted
+ *   -ENOSPC  no room, in memory or in a pool, and nothing could be evicted
+ *   -EIO     no pool is in use any more
  *   -ENOMEM
  */
 int ns_draft_begin(struct ns_thread *thread, const struct ns_store_request *request,
@@ -146,7 +165,8 @@ enum ns_outcome ns_draft_store(struct ns_thread *thread, struct ns_draft *draft,
                                uint64_t cas, uint64_t set_cas, uint64_t *ret_cas);
 
 /*
- * append, prepend: the bytes are in RAM already. -ENOENT: no such key; -EEXIST: @cas, unless 0, differs; else as ns_draft_begin().
+ * append, prepend: the bytes are in RAM already. -ENOENT: no such key; -EEXIST: @cas, unless 0, differs; -E2BIG: together
+ * they are longer than a head, so always where there is a tail; else as ns_draft_begin().
  */
 int ns_store_extend(struct ns_thread *thread, const char *key, size_t key_len, const char *bytes,
                     size_t count, bool in_front, uint64_t cas, uint64_t *ret_cas,
@@ -189,6 +209,10 @@ int ns_store_place(struct ns_store *store, const struct ns_place_rule *rules, si
 
 /* ---- counters ---- */
 
+/* Of tails. */
+#define NS_TAIL_COUNTERS(X)                                                                        \
+	X(tail_sent_bytes) X(tail_evictions) X(tails_lost) X(storage_full) X(storage_failed)
+
 #define NS_COUNTERS(X)                                                                             \
 	X(get_hits)                                                                                \
 	X(get_misses)                                                                              \
@@ -197,7 +221,7 @@ int ns_store_place(struct ns_store *store, const struct ns_place_rule *rules, si
 			X(cas_badval) X(evictions) X(evicted_unfetched) X(expired) X(local_heads)  \
 				X(local_bytes) X(remote_heads) X(remote_bytes) X(out_of_memory)    \
 					X(promotions) X(promoted_bytes) X(promotion_ns)            \
-						X(too_large)
+						X(too_large) NS_TAIL_COUNTERS(X)
 
 struct ns_counts {
 #define X(name) uint64_t name;

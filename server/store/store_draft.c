@@ -72,13 +72,27 @@ static void fill(struct ns_object *object, const struct ns_store *store,
 	memcpy(object->key, request->key, request->key_len);
 }
 
+/* For what does not fit the head. */
+static int take_tail(struct ns_thread *thread, struct ns_draft *draft, struct np_error *err)
+{
+	int rc;
+
+	if (draft->tail_bytes == 0)
+		return 0;
+	rc = ns_tail_room_take(thread, draft->object->arena, draft->tail_bytes,
+	                       &draft->object->tail, err);
+	if (rc < 0)
+		ns_store_write_failed(thread, rc);
+	return rc;
+}
+
 int ns_draft_begin(struct ns_thread *thread, const struct ns_store_request *request,
                    struct ns_draft *ret, struct np_error *err)
 {
 	struct ns_store *store = thread->store;
 	size_t arena = ns_store_arena_of_key(thread, request->key, request->key_len);
 	uint64_t bytes = request->bytes < store->head_bytes ? request->bytes : store->head_bytes;
-	struct ns_object *object;
+	struct ns_draft draft = { .head_bytes = bytes, .tail_bytes = request->bytes - bytes };
 	struct ns_room room;
 	int rc = check_size(thread, request, err);
 
@@ -86,17 +100,21 @@ int ns_draft_begin(struct ns_thread *thread, const struct ns_store_request *requ
 		return rc;
 	if (is_over_limit(thread, request) || !ns_room_take(thread, arena, bytes, &room))
 		return refuse(thread, arena, bytes, err);
-	object = ns_object_take(store->memory, request->key_len);
-	if (object == NULL) {
+	draft.object = ns_object_take(store->memory, request->key_len);
+	if (draft.object == NULL) {
 		ns_room_give(store, room.arena, room.offset, bytes);
 		ns_counter_add(&thread->counts.out_of_memory, 1);
 		return np_error_set(err, ENOMEM, "no memory for one more object");
 	}
-	fill(object, store, request, &room);
-	*ret = (struct ns_draft){ .object = object, .head_bytes = bytes };
+	fill(draft.object, store, request, &room);
 	if (room.offset != NS_NO_HEAD)
-		ret->head = store->arenas[room.arena].mapped->base + room.offset;
-	return 0;
+		draft.head = store->arenas[room.arena].mapped->base + room.offset;
+	rc = take_tail(thread, &draft, err);
+	if (rc < 0)
+		ns_draft_drop(thread, &draft);
+	else
+		*ret = draft;
+	return rc;
 }
 
 /* Nobody else has ever seen it: no epoch has to pass. */
@@ -107,6 +125,8 @@ void ns_draft_drop(struct ns_thread *thread, struct ns_draft *draft)
 
 	if (object == NULL)
 		return;
+	if (object->tail != 0)
+		ns_tail_unpin(store->tails, object->tail);
 	ns_room_give(store, object->arena, object->head, draft->head_bytes);
 	ns_object_give(store->memory, object, object->key_len);
 	*draft = (struct ns_draft){ 0 };

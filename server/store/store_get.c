@@ -123,6 +123,11 @@ uint64_t ns_head_bytes(const struct ns_store *store, const struct ns_object *obj
 	return bytes < store->head_bytes ? bytes : store->head_bytes;
 }
 
+uint64_t ns_object_tail_bytes(const struct ns_store *store, const struct ns_object *object)
+{
+	return ns_object_bytes(object) - ns_head_bytes(store, object);
+}
+
 const char *ns_object_head(const struct ns_store *store, const struct ns_object *object,
                            size_t *ret_bytes)
 {
@@ -157,4 +162,9 @@ void ns_thread_served(struct ns_thread *thread, const struct ns_object *object, 
 		ns_counter_add(&thread->counts.remote_heads, 1);
 		ns_counter_add(&thread->counts.remote_bytes, bytes);
 	}
+}
+
+void ns_thread_served_tail(struct ns_thread *thread, uint64_t bytes)
+{
+	ns_counter_add(&thread->counts.tail_sent_bytes, bytes);
 }

@@ -10,7 +10,8 @@
  *   past       no thread can be in the middle of it in a chain any more: the object goes back to its memory
  *
  * An object in a queue has the index's pin, so who holds the arena's lock may pin it. No lock is taken
- * while another one is held, but that of the memory of objects within that of one class.
+ * while another one is held, but that of the memory of objects within that of one class, and that of the
+ * tails within an arena's.
  */
 #ifndef NS_STORE_PARTS_H
 #define NS_STORE_PARTS_H
@@ -41,6 +42,9 @@ enum {
 
 /* Without objects_max there are at most so many bytes of arenas to an object, as objects take RAM too. */
 #define NS_BYTES_AN_OBJECT 64u
+
+/* An object's limit where there are tails, unless object_bytes_max says. */
+#define NS_OBJECT_BYTES_WITH_TAIL (UINT64_C(1) << 30)
 
 /* ---- arenas ---- */
 
@@ -104,6 +108,7 @@ struct ns_types {
 	char *texts[NS_TYPES_MAX];
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): what is written often stands apart
 struct ns_store {
 	/* Do not change. */
 	struct ns_index *index;
@@ -115,6 +120,7 @@ struct ns_store {
 	uint64_t object_bytes_max;
 	uint64_t objects_max;
 	int64_t started_ns;
+	struct ns_tails *tails; /* NULL: none */
 	unsigned far_node;
 	unsigned threads_max;
 	bool no_evict;
@@ -130,6 +136,7 @@ struct ns_store {
 	struct ns_rules *old_rules;
 	struct ns_dead_list orphans; /* stamped, of threads that sleep or left */
 	uint32_t has_orphans;        /* atomic */
+	int last_loss;               /* relaxed atomic: -errno */
 	struct ns_counts reset;      /* relaxed atomics: sums at the last reset */
 	struct ns_sweep sweep;
 	struct ns_types types;
@@ -173,6 +180,18 @@ struct ns_room {
 bool ns_room_take(struct ns_thread *thread, size_t arena, uint64_t bytes, struct ns_room *ret);
 void ns_room_give(struct ns_store *store, size_t arena, uint64_t offset, uint64_t bytes);
 uint64_t ns_head_bytes(const struct ns_store *store, const struct ns_object *object);
+
+/* Unlinks objects that have tails until there is one to be had; as ns_draft_begin(). */
+int ns_tail_room_take(struct ns_thread *thread, size_t arena, uint64_t bytes, uint32_t *ret,
+                      struct np_error *err);
+/* For an object that takes another one's place, the same in all but where its head is. */
+static inline void ns_object_share_tail(const struct ns_store *store, struct ns_object *object,
+                                        const struct ns_object *other)
+{
+	object->tail = other->tail;
+	if (object->tail != 0)
+		ns_tail_pin(store->tails, object->tail);
+}
 
 /* After one was linked: evicts until there are no more than objects_max, first in @arena. */
 void ns_room_keep_to_limit(struct ns_thread *thread, size_t arena);

@@ -6,6 +6,10 @@
  */
 #include "store_parts.h"
 
+#include <errno.h>
+
+enum { TAIL_EVICTIONS_MAX = 4096 }; /* for one tail: many small ones for a large one */
+
 static uint64_t take(struct ns_store_arena *arena, uint64_t bytes)
 {
 	uint64_t offset;
@@ -27,11 +31,13 @@ void ns_room_give(struct ns_store *store, size_t arena, uint64_t offset, uint64_
 	pthread_mutex_unlock(&in->lock);
 }
 
-/* With the arena's lock: nobody can look at the head any more. */
+/* With the arena's lock: nobody can look at the head any more, nor ask for the tail. */
 static void give_head(struct ns_thread *thread, struct ns_object *object)
 {
 	struct ns_store *store = thread->store;
 
+	if (object->tail != 0)
+		ns_tail_unpin(store->tails, object->tail);
 	if (object->head != NS_NO_HEAD)
 		ns_heads_give(store->arenas[object->arena].heads, object->head,
 		              ns_head_bytes(store, object));
@@ -119,9 +125,10 @@ bool ns_store_bury(struct ns_thread *thread)
 /* ---- eviction ---- */
 
 /* With the arena's lock; pinned. NULL: nobody is left */
-static struct ns_object *choose(struct ns_store_arena *arena)
+static struct ns_object *choose(struct ns_store_arena *arena,
+                                struct ns_object *(*evict)(struct ns_fifo *))
 {
-	struct ns_object *object = ns_fifo_evict(arena->fifo);
+	struct ns_object *object = evict(arena->fifo);
 
 	if (object == NULL)
 		return NULL;
@@ -169,7 +176,7 @@ static uint64_t evict_for(struct ns_thread *thread, struct ns_store_arena *arena
 
 	pthread_mutex_lock(&arena->lock);
 	while ((offset = ns_heads_take(arena->heads, bytes)) == NS_NO_HEAD && *budget > 0) {
-		struct ns_object *object = choose(arena);
+		struct ns_object *object = choose(arena, ns_fifo_evict);
 		bool is_dead;
 
 		if (object == NULL)
@@ -185,12 +192,13 @@ static uint64_t evict_for(struct ns_thread *thread, struct ns_store_arena *arena
 	return offset;
 }
 
-static bool evict_one(struct ns_thread *thread, struct ns_store_arena *arena)
+static bool evict_one(struct ns_thread *thread, struct ns_store_arena *arena,
+                      struct ns_object *(*evict)(struct ns_fifo *))
 {
 	struct ns_object *object;
 
 	pthread_mutex_lock(&arena->lock);
-	object = choose(arena);
+	object = choose(arena, evict);
 	pthread_mutex_unlock(&arena->lock);
 	if (object == NULL)
 		return false;
@@ -213,7 +221,7 @@ void ns_room_keep_to_limit(struct ns_thread *thread, size_t arena)
 		size_t which = i == 0 ? arena : i - 1;
 
 		while (ns_index_objects(store->index) > store->objects_max && budget-- > 0)
-			if (!evict_one(thread, &store->arenas[which]))
+			if (!evict_one(thread, &store->arenas[which], ns_fifo_evict))
 				break;
 	}
 }
@@ -277,4 +285,57 @@ bool ns_room_take(struct ns_thread *thread, size_t arena, uint64_t bytes, struct
 	/* What has ended may go all the same. */
 	(void)ns_store_sweep(thread, ns_store_now_s(store), NS_SWEEP_FOR_ROOM);
 	return take_free(store, &choice, ret);
+}
+
+/* ---- tails ---- */
+
+/* What the largest pool has come to: nothing longer will ever find room. */
+static bool is_beyond_pools(const struct ns_tails *tails, uint64_t bytes)
+{
+	for (size_t i = 0; i < ns_tails_pool_count(tails); i++) {
+		struct ns_pool_state pool = ns_tails_pool(tails, i);
+
+		if (!pool.is_retired && pool.file_bytes >= bytes)
+			return false;
+	}
+	return true;
+}
+
+/* In the arena that the head is for first, so that it has as many of them as before. */
+static bool evict_tail(struct ns_thread *thread, size_t arena)
+{
+	struct ns_store *store = thread->store;
+
+	for (size_t i = 0; i < store->arena_count; i++) {
+		size_t which = (arena + i) % store->arena_count;
+
+		if (!evict_one(thread, &store->arenas[which], ns_fifo_evict_tail))
+			continue;
+		ns_counter_add(&thread->counts.tail_evictions, 1);
+		return true;
+	}
+	return false;
+}
+
+int ns_tail_room_take(struct ns_thread *thread, size_t arena, uint64_t bytes, uint32_t *ret,
+                      struct np_error *err)
+{
+	struct ns_store *store = thread->store;
+	int rc = ns_tail_take(store->tails, bytes, ret, err);
+
+	/* What readers were the last to hold, and what has ended, gives room without anybody's going. */
+	if (rc == -ENOSPC && ns_store_bury(thread))
+		rc = ns_tail_take(store->tails, bytes, ret, err);
+	if (rc == -ENOSPC && store->no_evict) {
+		(void)ns_store_sweep(thread, ns_store_now_s(store), NS_SWEEP_FOR_ROOM);
+		rc = ns_tail_take(store->tails, bytes, ret, err);
+	}
+	if (rc != -ENOSPC || store->no_evict || is_beyond_pools(store->tails, bytes))
+		return rc;
+	for (unsigned gone = 0; rc == -ENOSPC && gone < TAIL_EVICTIONS_MAX; gone++) {
+		if (!evict_tail(thread, arena))
+			break;
+		rc = ns_tail_take(store->tails, bytes, ret, err);
+	}
+	return rc;
 }

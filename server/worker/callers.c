@@ -95,19 +95,49 @@ static int begin(struct ns_callers *callers, const char *key, size_t key_len,
 	return *ret ? 0 : np_error_sys(err, ENOMEM, "joining the store");
 }
 
-static int copy_out(const struct ns_callers *callers, const struct ns_object *object,
-                    char **ret_value, size_t *ret_size, struct np_error *err)
+struct value {
+	char *bytes; /* malloc'ed */
+	size_t size;
+};
+
+/* One that cannot be read goes from the store. */
+static int read_tail(struct ns_thread *thread, const struct ns_store *store,
+                     const struct ns_object *object, char *to, struct np_error *err)
 {
-	size_t bytes;
-	const char *head = ns_object_head(callers->store, object, &bytes);
-	char *value = malloc(bytes + 1); /* never of 0 bytes */
+	uint64_t bytes = ns_object_tail_bytes(store, object);
+	int rc;
+
+	if (bytes == 0)
+		return 0;
+	rc = ns_tail_read_now(ns_store_tails(store), object->tail, 0, to, (size_t)bytes);
+	if (rc == -EIO)
+		ns_store_lose(thread, object, rc);
+	if (rc < 0)
+		return np_error_sys(err, -rc, "the part of the value that is on SSD");
+	ns_thread_served_tail(thread, bytes);
+	return 0;
+}
+
+static int copy_out(struct ns_thread *thread, const struct ns_store *store,
+                    const struct ns_object *object, struct value *ret, struct np_error *err)
+{
+	size_t size = (size_t)ns_object_bytes(object);
+	size_t head_bytes;
+	const char *head = ns_object_head(store, object, &head_bytes);
+	char *value = malloc(size + 1); /* never of 0 bytes */
+	int rc;
 
 	if (!value)
-		return np_error_sys(err, ENOMEM, "a value of %zu bytes", bytes);
-	if (bytes > 0)
-		memcpy(value, head, bytes);
-	*ret_value = value;
-	*ret_size = bytes;
+		return np_error_sys(err, ENOMEM, "a value of %zu bytes", size);
+	if (head_bytes > 0)
+		memcpy(value, head, head_bytes);
+	rc = read_tail(thread, store, object, value + head_bytes, err);
+	if (rc < 0) {
+		free(value);
+		return rc;
+	}
+	ns_thread_served(thread, object, head_bytes);
+	*ret = (struct value){ .bytes = value, .size = size };
 	return 0;
 }
 
@@ -116,21 +146,42 @@ int ns_callers_get(struct ns_callers *callers, const char *key, size_t key_len, 
 {
 	const struct ns_object *object;
 	struct ns_thread *thread;
+	struct value value = { .size = 0 };
 	int rc = begin(callers, key, key_len, &thread, err);
 
 	if (rc < 0)
 		return rc;
 	object = ns_store_get(thread, key, key_len, ns_store_now_s(callers->store));
 	if (object) {
-		rc = copy_out(callers, object, ret_value, ret_size, err);
-		if (rc == 0)
-			ns_thread_served(thread, object, *ret_size);
+		rc = copy_out(thread, callers->store, object, &value, err);
+		if (rc == 0) {
+			*ret_value = value.bytes;
+			*ret_size = value.size;
+		}
 		ns_object_unpin(thread, object);
 	} else {
 		rc = np_error_set(err, ENOENT, "no such key");
 	}
 	give_back(callers, thread);
 	return rc;
+}
+
+/* On failure the draft is dropped. */
+static int copy_in(struct ns_thread *thread, const struct ns_store *store, struct ns_draft *draft,
+                   const char *value, struct np_error *err)
+{
+	int rc = 0;
+
+	if (draft->head_bytes > 0)
+		memcpy(draft->head, value, draft->head_bytes);
+	if (draft->tail_bytes > 0)
+		rc = ns_tail_write_now(ns_store_tails(store), draft->object->tail,
+		                       value + draft->head_bytes, draft->tail_bytes);
+	if (rc == 0)
+		return 0;
+	ns_store_write_failed(thread, rc);
+	ns_draft_drop(thread, draft);
+	return np_error_sys(err, -rc, "the part of the value that goes to SSD");
 }
 
 int ns_callers_set(struct ns_callers *callers, const char *key, size_t key_len, const char *value,
@@ -145,11 +196,10 @@ int ns_callers_set(struct ns_callers *callers, const char *key, size_t key_len, 
 	if (rc < 0)
 		return rc;
 	rc = ns_draft_begin(thread, &request, &draft, err);
-	if (rc == 0) {
-		if (size > 0)
-			memcpy(draft.head, value, size);
+	if (rc == 0)
+		rc = copy_in(thread, callers->store, &draft, value, err);
+	if (rc == 0)
 		(void)ns_draft_store(thread, &draft, NS_SET, 0, 0, &cas);
-	}
 	give_back(callers, thread);
 	return rc;
 }

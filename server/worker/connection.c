@@ -62,6 +62,7 @@ static int send_output(struct ns_connection *connection)
 		if (sent >= 0) {
 			ns_count(&connection->counts->bytes_written, (uint64_t)sent);
 			connection->gave_bytes += (uint64_t)sent;
+			connection->has_given = true;
 			ns_session_sent(connection->session, (size_t)sent);
 		} else if (errno == EAGAIN) {
 			connection->can_write = false;
@@ -134,22 +135,21 @@ static enum ns_turn end(struct ns_connection *connection)
 enum ns_turn ns_connection_turn(struct ns_connection *connection)
 {
 	struct ns_session *session = connection->session;
-	struct iovec piece;
 
 	if (connection->is_lingering)
 		return linger(connection);
 	for (unsigned step = 0; step < STEPS_A_TURN; step++) {
 		if (send_output(connection) < 0)
 			return NS_TURN_END;
-		/* Who does not read is not read from. */
-		if (ns_session_output(session, &piece, 1) > 0)
+		/* Who does not read is not read from; nor is who waits for the rest of an answer. */
+		if (ns_session_has_output(session))
 			return NS_TURN_WAIT;
 		if (ns_session_is_over(session))
 			return end(connection);
 		if (ns_session_is_ready(session)) {
 			ns_count(&connection->counts->yields, 1);
 			ns_session_continue(session);
-		} else if (!connection->can_read) {
+		} else if (!connection->can_read || !ns_session_wants_input(session)) {
 			return NS_TURN_WAIT;
 		} else if (receive(connection) < 0) {
 			return NS_TURN_END;

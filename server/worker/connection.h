@@ -10,7 +10,7 @@
 #include "timers.h"
 
 /* What an event is about; begins every struct that is registered with epoll. */
-enum ns_source { NS_SOURCE_STOP, NS_SOURCE_LISTENER, NS_SOURCE_CONNECTION };
+enum ns_source { NS_SOURCE_STOP, NS_SOURCE_LISTENER, NS_SOURCE_CONNECTION, NS_SOURCE_STORAGE };
 
 struct ns_connection {
 	enum ns_source source;
@@ -18,18 +18,21 @@ struct ns_connection {
 	enum ns_session_kind kind;
 	struct ns_session *session;
 	struct ns_worker_counts *counts;
+	void *worker; /* whose it is */
 
 	bool can_read;
 	bool can_write;
 	bool has_hung_up; /* the peer has ended its side: read to the end */
 	bool is_lingering; /* all is sent and our side ended: the peer's last words are thrown away */
-	bool is_queued;    /* for another turn */
-	bool is_dead;      /* to be freed at the end of the round */
+	bool has_last_deadline; /* of lingering, which nothing prolongs */
+	bool is_queued;         /* for another turn */
+	bool is_dead;           /* to be freed at the end of the round */
 
 	struct ns_deadline deadline;
 	enum ns_waiting waiting; /* that the deadline is for */
 	uint64_t got_bytes;      /* since it was set */
 	uint64_t gave_bytes;
+	bool has_given; /* since the last tick */
 
 	struct ns_connection *queue_next;
 	struct ns_connection *next; /* all of the worker */

@@ -24,7 +24,7 @@ enum {
 };
 
 /* One list for each kind of waiting. */
-enum { IDLE_MEMCACHE, IDLE_HTTP, HEAD, BODY, WRITING, LINGERING, LIST_COUNT };
+enum { IDLE_MEMCACHE, IDLE_HTTP, HEAD, BODY, WRITING, STORAGE, LINGERING, LIST_COUNT };
 
 struct worker {
 	const struct ns_worker_setup *setup;
@@ -40,6 +40,7 @@ struct worker {
 	struct ns_connection *queue_last;
 	struct ns_connection *dead;
 	enum ns_source stop;
+	enum ns_source storage;
 	bool is_stopping;
 	int64_t stop_by_ns;
 };
@@ -57,6 +58,7 @@ static void init_deadlines(struct worker *worker)
 	ns_deadlines_init(&lists[HEAD], NS_HEAD_MS * ms);
 	ns_deadlines_init(&lists[BODY], NS_BODY_MS * ms);
 	ns_deadlines_init(&lists[WRITING], NS_WRITE_MS * ms);
+	ns_deadlines_init(&lists[STORAGE], NS_STORAGE_MS * ms);
 	ns_deadlines_init(&lists[LINGERING], NS_LINGER_MS * ms);
 }
 
@@ -70,8 +72,9 @@ static unsigned list_of(const struct ns_connection *connection, enum ns_waiting 
 	case NS_IN_BODY:
 		return BODY;
 	case NS_SENDING:
-	case NS_IN_STORAGE:
 		return WRITING;
+	case NS_IN_STORAGE:
+		return STORAGE;
 	case NS_IDLE:
 		break;
 	}
@@ -102,10 +105,10 @@ static void keep_deadline(struct worker *worker, struct ns_connection *connectio
 
 	if (connection->is_lingering) {
 		/* Once only: last words do not prolong it. */
-		if (connection->waiting != NS_IN_STORAGE || !is_set)
+		if (!connection->has_last_deadline)
 			ns_deadline_set(&worker->deadlines[LINGERING], &connection->deadline,
 			                worker->now_ns);
-		connection->waiting = NS_IN_STORAGE;
+		connection->has_last_deadline = true;
 		return;
 	}
 	if (is_set && waiting == connection->waiting && !has_gone_on(connection, waiting))
@@ -186,6 +189,14 @@ static void queue(struct worker *worker, struct ns_connection *connection)
 	worker->queue_last = connection;
 }
 
+/* A pool has gone on with what it waited for. */
+static void wake(void *arg)
+{
+	struct ns_connection *connection = arg;
+
+	queue(connection->worker, connection);
+}
+
 static void take_turn(struct worker *worker, struct ns_connection *connection)
 {
 	enum ns_turn turn = ns_connection_turn(connection);
@@ -237,6 +248,10 @@ static int add_to_epoll(const struct worker *worker, int fd, uint32_t events, vo
 {
 	struct epoll_event event = { .events = events | EPOLLET, .data.ptr = source };
 
+	/* What is left of it for later is told again. */
+	if (source == &worker->storage)
+		event.events = events;
+
 	return epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
@@ -280,6 +295,9 @@ static void admit(struct worker *worker, int fd, enum ns_session_kind kind)
 		return;
 	}
 	ns_count(&worker->context.counts->connections, 1);
+	connection->worker = worker;
+	ns_session_on_wake(connection->session,
+	                   (struct ns_tail_waiter){ .wake = wake, .arg = connection });
 	connection->next = worker->connections;
 	if (worker->connections)
 		worker->connections->previous = connection;
@@ -357,6 +375,18 @@ static void see_connection(struct worker *worker, struct ns_connection *connecti
 	queue(worker, connection);
 }
 
+/* Whoever has not read for a while holds no buffers that others wait for. */
+static void pause_slow_readers(struct worker *worker)
+{
+	if (!worker->context.tails)
+		return;
+	for (struct ns_connection *at = worker->connections; at; at = at->next) {
+		if (!at->can_write && !at->has_given)
+			ns_session_pause(at->session);
+		at->has_given = false;
+	}
+}
+
 static void see(struct worker *worker, const struct epoll_event *event)
 {
 	enum ns_source *source = event->data.ptr;
@@ -370,6 +400,9 @@ static void see(struct worker *worker, const struct epoll_event *event)
 		break;
 	case NS_SOURCE_CONNECTION:
 		see_connection(worker, event->data.ptr, event->events);
+		break;
+	case NS_SOURCE_STORAGE:
+		ns_tail_io_reap(worker->context.tails);
 		break;
 	}
 }
@@ -404,6 +437,7 @@ static void keep_time(struct worker *worker)
 		return;
 	worker->tick_ns = worker->now_ns;
 	ns_date_write((int64_t)time(NULL), context->date);
+	pause_slow_readers(worker);
 	(void)ns_store_sweep(context->thread, context->now_s, SWEEP_A_TICK);
 }
 
@@ -487,7 +521,29 @@ static int register_sources(struct worker *worker, struct np_error *err)
 
 		rc = add_to_epoll(worker, listener->fd, EPOLLIN | exclusive, listener);
 	}
+	if (rc == 0 && worker->context.tails) {
+		worker->storage = NS_SOURCE_STORAGE;
+		rc = add_to_epoll(worker, ns_tail_io_fd(worker->context.tails), EPOLLIN,
+		                  &worker->storage);
+	}
 	return rc < 0 ? np_error_sys(err, -rc, "worker %u: epoll_ctl", setup->index) : 0;
+}
+
+/* On this thread, so that the buffers are of its node. */
+static int open_tails(struct worker *worker, struct np_error *err)
+{
+	struct ns_session_context *context = &worker->context;
+	struct ns_tails *tails = ns_store_tails(context->store);
+	int rc;
+
+	if (!tails)
+		return 0;
+	rc = ns_tail_io_create(tails, worker->setup->engine, NS_TAIL_BUFFERS, &context->tails, err);
+	if (rc < 0)
+		return np_error_wrap(err, rc, "worker %u", worker->setup->index);
+	__atomic_store_n(&context->server->engine, ns_tail_io_engine(context->tails),
+	                 __ATOMIC_RELAXED);
+	return 0;
 }
 
 static int serve(struct worker *worker, struct np_error *err)
@@ -504,13 +560,16 @@ static int serve(struct worker *worker, struct np_error *err)
 		return np_error_sys(err, ENOMEM, "worker %u: joining the store",
 		                    worker->setup->index);
 	}
-	rc = register_sources(worker, err);
+	rc = open_tails(worker, err);
+	if (rc == 0)
+		rc = register_sources(worker, err);
 	if (rc == 0)
 		rc = loop(worker, err);
 	while (worker->connections)
 		bury(worker, worker->connections);
 	take_turns(worker); /* nobody's: it empties the queue */
 	free_dead(worker);
+	ns_tail_io_free(context->tails);
 	ns_thread_leave(context->thread);
 	close(worker->epoll_fd);
 	return rc;

@@ -17,8 +17,9 @@ enum {
 	NS_HEAD_MS = 30000,      /* from the first byte of a request to the last of its head */
 	NS_BODY_MS = 30000,
 	NS_WRITE_MS = 30000,
-	NS_LINGER_MS = 2000, /* for the peer to end its side */
-	NS_DRAIN_MS = 5000,  /* from ns_server_stop() on */
+	NS_STORAGE_MS = 30000, /* for a pool to go on */
+	NS_LINGER_MS = 2000,   /* for the peer to end its side */
+	NS_DRAIN_MS = 5000,    /* from ns_server_stop() on */
 	NS_DEADLINE_STEP_BYTES = 16384,
 };
 
@@ -31,6 +32,7 @@ struct ns_worker_setup {
 	size_t listener_count;
 
 	struct ns_server_state *state;
+	enum ns_tail_engine engine; /* where there are pools */
 	const char *auth;
 	int stop_fd;           /* an eventfd, readable once all are to stop */
 	uint32_t *connections; /* atomic: of all workers */
@@ -41,6 +43,7 @@ struct ns_worker_setup {
  * whoever makes stop_fd readable.
  *
  *   -EXDEV   the kernel keeps the thread elsewhere
+ *   -ENOSYS, -EPERM  no io_uring, with NS_ENGINE_URING
  *   -ENOMEM, -EMFILE ...
  */
 int ns_worker_run(const struct ns_worker_setup *setup, struct np_error *err);

@@ -93,3 +93,5 @@ foreach(file IN LISTS server_tests)
 	add_test(NAME unit.server.${name} COMMAND test_server_${name})
 	np_set_up_test(unit.server.${name} unit 60)
 endforeach()
+# Megabytes through checksums, which sanitizers make slow.
+set_tests_properties(unit.server.tails PROPERTIES TIMEOUT 300)

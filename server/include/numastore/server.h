@@ -55,8 +55,9 @@ struct ns_config {
 	unsigned idle_timeout_ms;  /* 0 = none [0 for memcache, HTTP 60 s] */
 
 	/* Pools for tails on SSD; none = objects of at most head_bytes. */
-	const char *const *pools;
+	const char *const *pools; /* directories made by ns_server_prepare_pool() */
 	size_t pool_count;
+	const char *io; /* to them: "uring", "threads" or "auto", the first that works ["auto"] */
 
 	/* Where it listens. A port of 0 turns a protocol off, NS_ANY_PORT takes a free one. */
 	const char *listen_address;    /* [127.0.0.1] */
@@ -76,13 +77,22 @@ struct ns_config {
 void ns_config_default(struct ns_config *config);
 
 /*
+ * Makes an empty or new directory one whose contents a server may wipe at its start.
+ *
+ *   -ENOTEMPTY  there is something in it
+ *   -ENOTDIR, -EACCES ...
+ */
+int ns_server_prepare_pool(const char *directory, struct np_error *err);
+
+/*
  * Plans, maps and verifies memory, opens pools and addresses. Nothing is served yet.
  *
  *   -EINVAL   a contradiction in @config, an unknown device or node, an ambiguous "auto" (err lists
  *             the candidates)
  *   -ENOMEM   the arenas cannot be had; err says which node lacks how much
  *   -EADDRINUSE, -EACCES ...  of bind(2)
- *   -ENOTEMPTY, -EPERM  a pool that is not marked as one
+ *   -EPERM    a pool's directory is not marked as one
+ *   -EBUSY    another server has it
  */
 int ns_server_create(const struct ns_config *config, struct ns_server **ret, struct np_error *err);
 
@@ -106,6 +116,7 @@ int ns_server_admin_port(const struct ns_server *server);
  *   -ENOENT  no such key        -E2BIG   larger than object_bytes_max
  *   -EINVAL  no key: longer than 250 bytes, or blanks or control bytes in it
  *   -ENOSPC  no room, and nothing may be evicted
+ *   -EIO     a pool on SSD failed; an object whose bytes are lost so is gone
  */
 int ns_get(struct ns_server *server, const char *key, size_t key_len, char **ret_value,
            size_t *ret_size, struct np_error *err);

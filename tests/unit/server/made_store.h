@@ -19,7 +19,8 @@ struct made {
 	struct ns_config config; /* to be changed before made_create() */
 	struct ns_arena arenas[3];
 	size_t arena_count;
-	size_t block_count; /* of each arena */
+	size_t block_count;     /* of each arena */
+	struct ns_tails *tails; /* to be set before made_create(), and the caller's; NULL: none */
 	struct ns_store *store;
 	struct ns_thread *thread; /* of node 1 */
 	uint32_t now_s;
@@ -41,6 +42,7 @@ static inline void made_create(struct made *made)
 		.config = &made->config,
 		.arenas = made->arenas,
 		.arena_count = made->arena_count,
+		.tails = made->tails,
 		.far_node = plans[made->arena_count - 1].node,
 		.threads_max = MADE_THREADS,
 		.hash_seed = 42,

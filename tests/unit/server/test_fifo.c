@@ -530,6 +530,48 @@ static void more_is_found_than_with_one_queue(void **state)
 	free(zipf);
 }
 
+static void those_with_tails_are_found_among_all_and_go_in_order(void **state)
+{
+	struct queues queues = queues_create(1000);
+	struct ns_object *object;
+
+	(void)state;
+	for (unsigned number = 0; number < 900; number += 100)
+		queues.objects[number].tail = 1;
+	add_range(&queues, 0, 899);
+	touch(&queues, 0, 1); /* goes round once more */
+	for (unsigned number = 100; number < 900; number += 100)
+		assert_ptr_equal(ns_fifo_evict_tail(queues.fifo), &queues.objects[number]);
+	assert_ptr_equal(ns_fifo_evict_tail(queues.fifo), &queues.objects[0]);
+	assert_null(ns_fifo_evict_tail(queues.fifo));
+	for (unsigned count = 0; count < 891; count++) {
+		object = ns_fifo_evict(queues.fifo);
+		assert_non_null(object);
+		assert_number(object->tail, 0);
+	}
+	assert_null(ns_fifo_evict(queues.fifo));
+	queues_free(&queues);
+}
+
+static void of_room_for_heads_those_with_tails_give_their_share(void **state)
+{
+	struct queues queues = queues_create(1000);
+	unsigned with_tail = 0;
+
+	(void)state;
+	for (unsigned number = 0; number < 1000; number += 4)
+		queues.objects[number].tail = 1;
+	add_range(&queues, 0, 999);
+	for (unsigned count = 0; count < 400; count++)
+		with_tail += ns_fifo_evict(queues.fifo)->tail;
+	assert_in_range(with_tail, 98, 102);
+	for (unsigned count = 400; count < 1000; count++)
+		with_tail += ns_fifo_evict(queues.fifo)->tail;
+	assert_number(with_tail, 250);
+	assert_null(ns_fifo_evict(queues.fifo));
+	queues_free(&queues);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +591,8 @@ int main(void)
 		cmocka_unit_test(who_is_moved_keeps_place_and_reads),
 		cmocka_unit_test(the_same_go_as_by_the_plain_algorithm),
 		cmocka_unit_test(more_is_found_than_with_one_queue),
+		cmocka_unit_test(those_with_tails_are_found_among_all_and_go_in_order),
+		cmocka_unit_test(of_room_for_heads_those_with_tails_give_their_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

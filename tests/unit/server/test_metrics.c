@@ -200,6 +200,38 @@ static void the_text_is_openmetrics(void **state)
 	free(text);
 }
 
+static void pools_are_told_where_there_are_any(void **state)
+{
+	const struct ns_pool_state pools[] = {
+		{ .path = "/a", .file_bytes = 11, .reads = 12, .damaged = 13, .is_direct = true },
+		{ .path = "/b\"\\\n", .used_bytes = 21, .errors = 22, .is_retired = true },
+	};
+	struct fixture f;
+	char *text;
+
+	(void)state;
+	fill(&f);
+	text = print(&f.page);
+	assert_null(strstr(text, "numastore_pool"));
+	free(text);
+	f.page.pools = pools;
+	f.page.pool_count = 2;
+	f.page.engine = NS_ENGINE_URING;
+	text = print(&f.page);
+	assert_has(text, "numastore_pool_info{pool=\"0\",directory=\"/a\"} 1\n");
+	assert_has(text, "numastore_pool_info{pool=\"1\",directory=\"/b\\\"\\\\\\n\"} 1\n");
+	assert_has(text, "numastore_storage_info{engine=\"uring\"} 1\n");
+	assert_has(text, "# UNIT numastore_pool_file_bytes bytes\n");
+	assert_has(text, "numastore_pool_file_bytes{pool=\"0\"} 11\n");
+	assert_has(text, "numastore_pool_reads_total{pool=\"0\"} 12\n");
+	assert_has(text, "numastore_pool_damaged_total{pool=\"0\"} 13\n");
+	assert_has(text, "numastore_pool_used_bytes{pool=\"1\"} 21\n");
+	assert_has(text, "numastore_pool_errors_total{pool=\"1\"} 22\n");
+	assert_has(text, "numastore_pool_direct{pool=\"0\"} 1\n");
+	assert_has(text, "numastore_pool_retired{pool=\"1\"} 1\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +240,7 @@ int main(void)
 		cmocka_unit_test(arenas_and_nodes_are_told),
 		cmocka_unit_test(what_was_not_verified_is_left_out),
 		cmocka_unit_test(the_text_is_openmetrics),
+		cmocka_unit_test(pools_are_told_where_there_are_any),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,7 @@ static void fixture_destroy(struct fixture *fixture)
 	made_destroy(&fixture->made);
 }
 
-static size_t total(const struct ns_output *output)
+static size_t total(struct ns_output *output)
 {
 	struct iovec pieces[2048];
 	unsigned count = ns_output_pieces(output, pieces, 2048);
