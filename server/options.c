@@ -27,6 +27,7 @@ enum {
 	OPT_SSD_DIR,
 	OPT_PREPARE_POOL,
 	OPT_IO,
+	OPT_DEADLINE,
 	OPT_HTTP_PORT,
 	OPT_ADMIN_PORT,
 	OPT_AUTH_FILE,
@@ -60,6 +61,10 @@ static const struct argp_option option_table[] = {
 	{ "max-object-size", OPT_MAX_OBJECT, "SIZE", 0,
 	  "longest object; with --ssd-dir 1G unless given, else as --ram-head", 2 },
 	{ "max-objects", OPT_MAX_OBJECTS, "N", 0, "how many; as many as fit unless given", 2 },
+	{ "deadline", OPT_DEADLINE, "SECONDS", 0,
+	  "close a connection whose peer takes longer for the head of a request, or for 16K of it, of a "
+	  "value or of an answer, 30",
+	  2 },
 	{ "ssd-dir", OPT_SSD_DIR, "DIR", 0,
 	  "what of an object is longer than its head lies in this pool, which is wiped first "
 	  "(repeatable)",
@@ -240,6 +245,16 @@ static int parse_pool(const char *text, struct ns_options *options)
 	return 0;
 }
 
+static int parse_deadline(const char *text, struct ns_options *options)
+{
+	unsigned seconds;
+	int rc = np_cli_number("--deadline", text, 1, TIMEOUT_MAX_S, &seconds, &options->err);
+
+	if (rc == 0)
+		options->config.deadline_ms = seconds * 1000;
+	return rc;
+}
+
 static int parse_io(const char *text, struct ns_options *options)
 {
 	if (strcmp(text, "uring") != 0 && strcmp(text, "threads") != 0 && strcmp(text, "auto") != 0)
@@ -325,6 +340,8 @@ static error_t parse_other(int key, const char *arg, struct ns_options *options)
 		return -parse_number(key, arg, options);
 	case OPT_SSD_DIR:
 		return -parse_pool(arg, options);
+	case OPT_DEADLINE:
+		return -parse_deadline(arg, options);
 	case OPT_IO:
 		return -parse_io(arg, options);
 	default:

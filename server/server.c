@@ -60,6 +60,7 @@ void ns_config_default(struct ns_config *config)
 		.increment = 1,
 		.decay = 0.5,
 		.connections_max = 1024,
+		.deadline_ms = 30000,
 		.listen_address = "127.0.0.1",
 		.memcache_port = 11211,
 		.http_port = 8080,

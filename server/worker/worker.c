@@ -51,13 +51,14 @@ static void init_deadlines(struct worker *worker)
 {
 	const int64_t ms = 1000000;
 	int64_t idle_ms = worker->setup->state->config->idle_timeout_ms;
+	int64_t deadline_ms = worker->setup->state->config->deadline_ms;
 	struct ns_deadlines *lists = worker->deadlines;
 
 	ns_deadlines_init(&lists[IDLE_MEMCACHE], idle_ms * ms);
 	ns_deadlines_init(&lists[IDLE_HTTP], (idle_ms ? idle_ms : NS_HTTP_IDLE_MS) * ms);
-	ns_deadlines_init(&lists[HEAD], NS_HEAD_MS * ms);
-	ns_deadlines_init(&lists[BODY], NS_BODY_MS * ms);
-	ns_deadlines_init(&lists[WRITING], NS_WRITE_MS * ms);
+	ns_deadlines_init(&lists[HEAD], deadline_ms * ms);
+	ns_deadlines_init(&lists[BODY], deadline_ms * ms);
+	ns_deadlines_init(&lists[WRITING], deadline_ms * ms);
 	ns_deadlines_init(&lists[STORAGE], NS_STORAGE_MS * ms);
 	ns_deadlines_init(&lists[LINGERING], NS_LINGER_MS * ms);
 }

@@ -9,17 +9,14 @@
 #include "listen.h"
 
 /*
- * How long a peer may take. Heads, values and answers are given so long for each NS_DEADLINE_STEP_BYTES, so that
+ * How long a peer may take, beside the config's idle_timeout_ms and deadline_ms. Heads, values and answers are given so long for each NS_DEADLINE_STEP_BYTES, so that
  * who sends or reads a byte now and then is not kept for ever.
  */
 enum {
 	NS_HTTP_IDLE_MS = 60000, /* unless idle_timeout_ms says; memcache's is none then */
-	NS_HEAD_MS = 30000,      /* from the first byte of a request to the last of its head */
-	NS_BODY_MS = 30000,
-	NS_WRITE_MS = 30000,
-	NS_STORAGE_MS = 30000, /* for a pool to go on */
-	NS_LINGER_MS = 2000,   /* for the peer to end its side */
-	NS_DRAIN_MS = 5000,    /* from ns_server_stop() on */
+	NS_STORAGE_MS = 30000,   /* for a pool to go on */
+	NS_LINGER_MS = 2000,     /* for the peer to end its side */
+	NS_DRAIN_MS = 5000,      /* from ns_server_stop() on */
 	NS_DEADLINE_STEP_BYTES = 16384,
 };
 

@@ -53,7 +53,7 @@ def fetch(server, key):
 
 
 class Others(threading.Thread):
-    """Who is served all the while; `with` ends them, and they must have had no cause to complain."""
+    """Who is served all the while; `with` ends them. That an object was evicted or flushed is no cause to complain."""
 
     def __init__(self, server):
         super().__init__()
@@ -66,9 +66,10 @@ class Others(threading.Thread):
                 while not self.is_over:
                     begun = time.monotonic()
                     http.send(get(b"/others"))
-                    check_equal(Answer(http).body, b"here", "the others, by HTTP")
-                    check_equal(memcache.ask(b"get /others\r\n", b"END\r\n"), b"VALUE /others 0 4\r\nhere\r\nEND\r\n",
-                                "the others, by memcache")
+                    answer = Answer(http)
+                    check((answer.status, answer.body) == (200, b"here") or answer.status == 404, answer.head)
+                    found = memcache.ask(b"get /others\r\n", b"END\r\n")
+                    check(found in (b"VALUE /others 0 4\r\nhere\r\nEND\r\n", b"END\r\n"), found)
                     self.slowest_s = max(self.slowest_s, time.monotonic() - begun)
                     self.count += 1
                     time.sleep(0.005)
@@ -153,7 +154,7 @@ def old_values(server):
     fates = {
         "overwritten": lambda: [store(server, b"/old", value_of(i)) for i in range(3, 40)],
         "deleted": lambda: server_delete(server, b"/old"),
-        "evicted": lambda: [store(server, b"/fill%d" % i, value_of(i)) for i in range(400)],
+        "evicted": lambda: fill(server, 1000),
         "flushed": lambda: flush(server),
     }
     for fate, bring_about in fates.items():
@@ -174,6 +175,16 @@ def old_values(server):
             check(got == value_of(2), fate, "while it was read: something else came")
             connection.close()
         check(fetch(server, b"/old") != value_of(2), "it is still there,", fate)
+
+
+def fill(server, count):
+    """Far more than there is room for, all of it read: what was read only once does not stay."""
+    value = value_of(0)
+    with Connection(server.port) as memcache:
+        for i in range(count):
+            memcache.send(b"set /fill%d 0 0 %d noreply\r\n%s\r\n" % (i, len(value), value))
+            for _ in range(3):
+                check_equal(memcache.ask(b"mg /fill%d\r\n" % i), b"HD\r\n", "what was just stored")
 
 
 def server_delete(server, key):

@@ -53,6 +53,8 @@ struct ns_config {
 	bool no_evict;             /* an error instead of eviction, memcached's -M */
 	unsigned connections_max;  /* [1024] */
 	unsigned idle_timeout_ms;  /* 0 = none [0 for memcache, HTTP 60 s] */
+	unsigned
+		deadline_ms; /* of a peer: for a request's head, and for each 16 KiB of it, of a value and of an answer [30 s] */
 
 	/* Pools for tails on SSD; none = objects of at most head_bytes. */
 	const char *const *pools; /* directories made by ns_server_prepare_pool() */
