@@ -92,7 +92,8 @@ static int serve(struct ns_server *server, struct np_error *err)
 	rc = nc_notify_ready(err);
 	if (rc == 0)
 		rc = ns_server_run(server, err);
-	pthread_cancel(waiter); /* unless a signal has ended it */
+	/* Unless a signal has ended it. To cancel it would need a library that is loaded only then. */
+	pthread_kill(waiter, SIGTERM);
 	pthread_join(waiter, NULL);
 	return rc;
 }

@@ -7,7 +7,50 @@
 #include <numaprobe/cpulist.h>
 #include <stdlib.h>
 
-enum { ARENA, NODE, DISTANCE, BYTES, HUGE, THP, PLAIN, VERIFIED, LOCKED };
+enum { ARENA, NODE, DISTANCE, BYTES, BLOCKS, HUGE, PAGE, THP, PLAIN, VERIFIED, LOCKED };
+
+enum { SIZE_TEXT = 32 };
+
+/* "2M", "256K", "1G": these are powers of two, or whole MiB. */
+static const char *size_text(uint64_t bytes, char text[SIZE_TEXT])
+{
+	static const char units[] = "BKMGT";
+	unsigned unit = 0;
+
+	while (bytes > 0 && bytes % 1024 == 0 && units[unit + 1] != '\0') {
+		bytes /= 1024;
+		unit++;
+	}
+	snprintf(text, SIZE_TEXT, "%" PRIu64 "%c", bytes, units[unit]);
+	return text;
+}
+
+/* Those of HugeTLB: "2M", "1G,2M". */
+static void set_page_sizes(struct np_table *table, const struct ns_arena_report *report)
+{
+	char all[NS_HUGE_SIZES_MAX * SIZE_TEXT];
+	size_t len = 0;
+
+	for (size_t i = 0; i < report->huge_count; i++) {
+		char text[SIZE_TEXT];
+
+		len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", i > 0 ? "," : "",
+		                        size_text(report->huge[i].page_bytes, text));
+	}
+	if (len > 0)
+		np_table_set(table, PAGE, "%s", all);
+}
+
+/* What became of the rest is "-" where the kernel does not tell. */
+static void set_blocks(struct np_table *table, const struct ns_arena_report *report)
+{
+	np_table_set(table, HUGE, "%" PRIu64, report->blocks[NS_PAGES_HUGETLB]);
+	set_page_sizes(table, report);
+	if (report->unknown_blocks > 0)
+		return;
+	np_table_set(table, THP, "%" PRIu64, report->blocks[NS_PAGES_THP]);
+	np_table_set(table, PLAIN, "%" PRIu64, report->blocks[NS_PAGES_PLAIN]);
+}
 
 static void set_verified(struct np_table *table, const struct ns_arena_report *report)
 {
@@ -26,15 +69,15 @@ static void add_arena(struct np_table *table, const struct ns_server_state *stat
 {
 	const struct ns_arena *arena = &state->arenas[i];
 	const struct ns_arena_report *report = &state->reports[i];
+	char text[SIZE_TEXT];
 
 	np_table_add_row(table);
 	np_table_set(table, ARENA, "%zu", i);
 	np_table_set(table, NODE, "%u", arena->plan.node);
 	np_table_set(table, DISTANCE, "%u", arena->plan.distance);
-	np_table_set(table, BYTES, "%" PRIu64 "M", arena->plan.bytes >> 20);
-	np_table_set(table, HUGE, "%" PRIu64, report->blocks[NS_PAGES_HUGETLB]);
-	np_table_set(table, THP, "%" PRIu64, report->blocks[NS_PAGES_THP]);
-	np_table_set(table, PLAIN, "%" PRIu64, report->blocks[NS_PAGES_PLAIN]);
+	np_table_set(table, BYTES, "%s", size_text(arena->plan.bytes, text));
+	np_table_set(table, BLOCKS, "%zu", arena->block_count);
+	set_blocks(table, report);
 	set_verified(table, report);
 	np_table_set(table, LOCKED, "%s", arena->is_locked ? "yes" : "no");
 }
@@ -54,12 +97,42 @@ static void print_workers(const struct ns_server_state *state, FILE *out)
 	np_bitmap_release(&cpus);
 }
 
+/* They are in the order in which they fill. */
+static void print_layout(const struct ns_server_state *state, FILE *out)
+{
+	char block[SIZE_TEXT];
+	char head[SIZE_TEXT];
+
+	fprintf(out, "blocks of %s, heads of %s, index and objects on node %u\n",
+	        size_text(state->config->block_bytes, block),
+	        size_text(state->config->head_bytes, head),
+	        np_bitmap_next(&state->plan->serving_nodes, 0));
+}
+
+/* As they were given; the longest prefix wins. */
+static void print_rules(const struct ns_server_state *state, FILE *out)
+{
+	const struct ns_config *config = state->config;
+
+	for (size_t i = 0; i < config->rule_count; i++) {
+		const struct ns_place_rule *rule = &config->rules[i];
+
+		fprintf(out, "keys that begin with '%s' live ", rule->prefix);
+		if (rule->place == NS_PLACE_LOCAL)
+			fprintf(out, "on their worker's node\n");
+		else
+			fprintf(out, "on node %u\n",
+			        rule->place == NS_PLACE_FAR ? state->plan->far_node : rule->node);
+	}
+}
+
 int ns_placement_print(const struct ns_server_state *state, FILE *out)
 {
 	static const struct np_column columns[] = {
 		[ARENA] = { "ARENA", true },       [NODE] = { "NODE", true },
 		[DISTANCE] = { "DISTANCE", true }, [BYTES] = { "SIZE", true },
-		[HUGE] = { "HUGETLB", true },      [THP] = { "THP", true },
+		[BLOCKS] = { "BLOCKS", true },     [HUGE] = { "HUGETLB", true },
+		[PAGE] = { "PAGE", true },         [THP] = { "THP", true },
 		[PLAIN] = { "PLAIN", true },       [VERIFIED] = { "VERIFIED", false },
 		[LOCKED] = { "LOCKED", false },
 	};
@@ -70,7 +143,10 @@ int ns_placement_print(const struct ns_server_state *state, FILE *out)
 		add_arena(table, state, i);
 	rc = np_table_print(table, out);
 	np_table_free(table);
-	if (rc == 0)
-		print_workers(state, out);
-	return rc;
+	if (rc < 0)
+		return rc;
+	print_layout(state, out);
+	print_workers(state, out);
+	print_rules(state, out);
+	return 0;
 }

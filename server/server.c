@@ -27,9 +27,7 @@ struct ns_server {
 	struct np_sysroot root;
 	struct np_topology *topology;
 	struct ns_memory_plan plan;
-	struct ns_arena *arenas;
-	struct ns_arena_report *reports;
-	size_t arena_count;
+	struct ns_arenas arenas;
 	struct ns_tails *tails; /* NULL: no pools */
 	enum ns_tail_engine engine;
 	struct ns_store *store;
@@ -290,49 +288,14 @@ static int choose_cpus(struct ns_server *server, struct np_error *err)
 
 /* ---- memory ---- */
 
-static int check_huge(const struct ns_server *server, size_t i, struct np_error *err)
-{
-	const struct ns_arena *arena = &server->arenas[i];
-	uint64_t huge = server->reports[i].blocks[NS_PAGES_HUGETLB];
-
-	if (!server->config.require_huge || huge == arena->block_count)
-		return 0;
-	return np_error_set(
-		err, ENOMEM,
-		"node %u: only %llu of %zu blocks are of HugeTLB pages: reserve more of "
-		"them on that node (its nr_hugepages), or leave out --require-huge",
-		arena->plan.node, (unsigned long long)huge, arena->block_count);
-}
-
-static int map_arenas(struct ns_server *server, struct np_error *err)
-{
-	size_t count = server->plan.arena_count;
-	int rc = 0;
-
-	server->arenas = calloc(count, sizeof(*server->arenas));
-	server->reports = calloc(count, sizeof(*server->reports));
-	if (!server->arenas || !server->reports)
-		return np_error_sys(err, ENOMEM, "arenas");
-	for (size_t i = 0; i < count && rc == 0; i++) {
-		rc = ns_arena_map(&server->plan.arenas[i], server->config.block_bytes,
-		                  server->config.lock_memory, &server->arenas[i], err);
-		if (rc < 0)
-			break;
-		server->arena_count++;
-		rc = ns_arena_verify(&server->root, &server->arenas[i], &server->reports[i], err);
-		if (rc == 0)
-			rc = check_huge(server, i, err);
-	}
-	return rc;
-}
-
 static int create_store(struct ns_server *server, struct np_error *err)
 {
 	struct ns_store_setup setup = {
 		.config = &server->config,
-		.arenas = server->arenas,
-		.arena_count = server->arena_count,
+		.arenas = server->arenas.list,
+		.arena_count = server->arenas.count,
 		.tails = server->tails,
+		.nodes = &server->plan.serving_nodes,
 		.far_node = server->plan.far_node,
 		.threads_max = server->worker_count + NS_CALLERS_MAX,
 	};
@@ -373,9 +336,9 @@ static void describe(struct ns_server *server)
 		.store = server->store,
 		.started_s = (int64_t)time(NULL),
 		.plan = &server->plan,
-		.arenas = server->arenas,
-		.reports = server->reports,
-		.arena_count = server->arena_count,
+		.arenas = server->arenas.list,
+		.reports = server->arenas.reports,
+		.arena_count = server->arenas.count,
 		.workers = server->counts,
 		.worker_count = server->worker_count,
 		.worker_cpus = server->cpus,
@@ -399,7 +362,8 @@ static int build(struct ns_server *server, const struct ns_config *config, struc
 	if (rc == 0)
 		rc = open_pools(server, err);
 	if (rc == 0)
-		rc = map_arenas(server, err);
+		rc = ns_arenas_map(&server->root, &server->config, &server->plan, &server->arenas,
+		                   err);
 	if (rc == 0)
 		rc = create_store_there(server, err);
 	if (rc < 0)
@@ -526,12 +490,7 @@ void ns_server_destroy(struct ns_server *server)
 	if (server->store)
 		ns_store_free(server->store);
 	ns_tails_close(server->tails);
-	for (size_t i = 0; i < server->arena_count; i++) {
-		ns_arena_report_release(&server->reports[i]);
-		ns_arena_unmap(&server->arenas[i]);
-	}
-	free(server->arenas);
-	free(server->reports);
+	ns_arenas_free(&server->arenas);
 	free(server->cpus);
 	free(server->counts);
 	free(server->auth);

@@ -250,8 +250,11 @@ static enum ns_step take_line_end(struct ns_talk *talk, struct ns_span bytes, si
 
 static void *create(struct ns_session_context *context)
 {
-	(void)context;
-	return calloc(1, sizeof(struct ns_memcache));
+	struct ns_memcache *state = calloc(1, sizeof(*state));
+
+	if (state != NULL)
+		state->is_from_afar = context->is_from_afar;
+	return state;
 }
 
 static void end(void *opaque, struct ns_session_context *context)

@@ -23,6 +23,7 @@ enum ns_memcache_next {
 struct ns_memcache {
 	enum ns_memcache_next next;
 	bool may_all;              /* the password was right */
+	bool is_from_afar;         /* the peer is on another machine */
 	bool is_login;             /* the value that comes is user and password */
 	bool is_dropped;           /* the value that comes is answered already */
 	struct ns_command command; /* whose value or keys are coming */

@@ -90,6 +90,12 @@ void ns_memcache_place(struct ns_talk *talk, const struct ns_command *command)
 	char line[sizeof(err.text) + 32];
 	const char *wrong = NULL;
 
+	/* It says where other people's data goes from now on: not for everybody on the network. */
+	if (talk->state->is_from_afar && talk->context->auth == NULL) {
+		ns_talk_say(talk, "CLIENT_ERROR place is for this machine, else for those whom an "
+		                  "auth file knows");
+		return;
+	}
 	/* "none" alone has no '=', so it cannot be a rule. */
 	(void)ns_span_word(&rest, &word);
 	if (!ns_span_is(word, "none") || ns_span_word(&rest, &word))

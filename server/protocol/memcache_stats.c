@@ -198,16 +198,19 @@ static void stat_arena(struct ns_talk *talk, size_t arena)
 	ns_talk_stat_text(
 		talk, name,
 		"node=%u,distance=%u,bytes=%llu,hugetlb_blocks=%llu,thp_blocks=%llu,"
-		"plain_blocks=%llu,on_node_bytes=%llu,elsewhere_bytes=%llu,"
-		"unknown_bytes=%llu,heads=%llu,head_bytes=%llu,free_bytes=%llu,objects=%llu",
+		"plain_blocks=%llu,unknown_blocks=%llu,on_node_bytes=%llu,elsewhere_bytes=%llu,"
+		"unknown_bytes=%llu,heads=%llu,head_bytes=%llu,free_bytes=%llu,objects=%llu,"
+		"locked=%s",
 		plan->node, plan->distance, (unsigned long long)plan->bytes,
 		(unsigned long long)report->blocks[NS_PAGES_HUGETLB],
 		(unsigned long long)report->blocks[NS_PAGES_THP],
 		(unsigned long long)report->blocks[NS_PAGES_PLAIN],
-		(unsigned long long)report->right_bytes, (unsigned long long)report->wrong_bytes,
-		(unsigned long long)report->unknown_bytes, (unsigned long long)counts.heads.heads,
+		(unsigned long long)report->unknown_blocks, (unsigned long long)report->right_bytes,
+		(unsigned long long)report->wrong_bytes, (unsigned long long)report->unknown_bytes,
+		(unsigned long long)counts.heads.heads,
 		(unsigned long long)counts.heads.taken_bytes,
-		(unsigned long long)counts.heads.free_bytes, (unsigned long long)counts.objects);
+		(unsigned long long)counts.heads.free_bytes, (unsigned long long)counts.objects,
+		yes_no(server->arenas[arena].is_locked));
 }
 
 /* What workers of each serving node sent from each arena's node. */
@@ -224,6 +227,24 @@ static void stat_served(struct ns_talk *talk, size_t arena)
 	}
 }
 
+/* The prefix comes last, as there may be commas in it. */
+static void stat_rules(struct ns_talk *talk)
+{
+	static const char *const places[] = {
+		[NS_PLACE_LOCAL] = "local",
+		[NS_PLACE_FAR] = "far",
+		[NS_PLACE_NODE] = "node",
+	};
+	struct ns_place_rule rule;
+	char name[32];
+
+	for (size_t i = 0; ns_store_rule(talk->context->thread, i, &rule); i++) {
+		(void)snprintf(name, sizeof(name), "rule:%zu", i);
+		ns_talk_stat_text(talk, name, "place=%s,node=%u,prefix=%s", places[rule.place],
+		                  rule.node, rule.prefix);
+	}
+}
+
 static void stat_placement(struct ns_talk *talk)
 {
 	const struct ns_server_state *server = talk->context->server;
@@ -233,6 +254,7 @@ static void stat_placement(struct ns_talk *talk)
 		stat_arena(talk, i);
 	for (size_t i = 0; i < server->arena_count; i++)
 		stat_served(talk, i);
+	stat_rules(talk);
 }
 
 static void stat_of_arena(struct ns_talk *talk, const char *prefix, size_t arena, const char *what,

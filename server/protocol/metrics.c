@@ -264,6 +264,11 @@ static void print_kinds(FILE *out, const struct ns_arena_report *report)
 		        "numastore_arena_verified_blocks{node=\"%u\",pages=\"%s\"} %" PRIu64 "\n",
 		        report->node, ns_page_kind_name((enum ns_page_kind)kind),
 		        report->blocks[kind]);
+	if (report->unknown_blocks > 0)
+		fprintf(out,
+		        "numastore_arena_verified_blocks{node=\"%u\",pages=\"unknown\"} %" PRIu64
+		        "\n",
+		        report->node, report->unknown_blocks);
 }
 
 static void print_places(FILE *out, const struct ns_arena_report *report)

@@ -34,6 +34,7 @@ struct ns_session_context {
 	uint32_t now_s;   /* of the store's clock, kept by the worker each turn */
 	char date[32];    /* HTTP's Date, kept by the worker each second; not terminated by CRLF */
 	const char *auth; /* contents of the auth file, "user:password" a line; NULL = open */
+	bool is_from_afar; /* the peer of the next session is on another machine; set before it is created */
 };
 
 enum ns_session_kind { NS_SESSION_MEMCACHE, NS_SESSION_HTTP, NS_SESSION_ADMIN };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernel says of an arena: nodes by move_pages(2), sizes of pages by smaps. */
+/* What the kernel says of an arena: nodes by move_pages(2) or numa_maps, sizes of pages by smaps. */
+#include "../../launcher/lib/numa_maps.h"
 #include "arena.h"
 
 #include <errno.h>
@@ -35,30 +36,116 @@ static int count_node(struct ns_arena_report *report, unsigned node, uint64_t by
 	return 0;
 }
 
-static int look_up_nodes(const struct ns_arena *arena, struct ns_arena_report *report)
+static int count_pages(struct ns_arena_report *report, const int *nodes, size_t count,
+                       uint64_t page_bytes)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	int rc = 0;
+
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		if (nodes[i] < 0)
+			report->unknown_bytes += page_bytes;
+		else
+			rc = count_node(report, (unsigned)nodes[i], page_bytes);
+	}
+	return rc;
+}
+
+/* Pages of that size from @from to @to. -ENOMEM; other: of move_pages(2) */
+static int ask_for_nodes(const struct ns_arena *arena, uint64_t from, uint64_t to,
+                         uint64_t page_bytes, struct ns_arena_report *report)
+{
 	void *pages[PAGES_A_CALL];
 	int nodes[PAGES_A_CALL];
 	int rc = 0;
 
-	for (uint64_t at = 0; at < arena->plan.bytes && rc == 0;) {
+	while (from < to && rc == 0) {
 		unsigned long count = 0;
 
-		for (; count < PAGES_A_CALL && at < arena->plan.bytes; at += page)
-			pages[count++] = arena->base + at;
-		if (syscall(SYS_move_pages, 0, count, pages, NULL, nodes, 0) < 0) {
-			report->unknown_bytes += count * page;
-			continue;
-		}
-		for (unsigned long i = 0; i < count && rc == 0; i++) {
-			if (nodes[i] < 0)
-				report->unknown_bytes += page;
-			else
-				rc = count_node(report, (unsigned)nodes[i], page);
-		}
+		for (; count < PAGES_A_CALL && from < to; from += page_bytes)
+			pages[count++] = arena->base + from;
+		if (syscall(SYS_move_pages, 0, count, pages, NULL, nodes, 0) < 0)
+			return -errno;
+		rc = count_pages(report, nodes, count, page_bytes);
 	}
 	return rc;
+}
+
+/* ---- nodes, where a filter refuses to be asked ---- */
+
+/* Mappings that begin in the arena; neighbours that the kernel joined to one make it too long. */
+static int count_line(const struct ns_arena *arena, const char *text, size_t len,
+                      struct ns_arena_report *report)
+{
+	uint64_t first = (uintptr_t)arena->base;
+	struct nr_numa_line line;
+	uint64_t pages;
+	unsigned node;
+	int rc = 0;
+
+	if (nr_numa_line_parse(text, len, &line) < 0 || line.start < first ||
+	    line.start >= first + arena->plan.bytes)
+		return 0;
+	while (rc == 0 && nr_numa_line_pages(&line, &node, &pages))
+		rc = count_node(report, node, pages * line.page_bytes);
+	return rc;
+}
+
+static FILE *open_own(const struct np_sysroot *root, const char *path)
+{
+	FILE *file;
+	int fd;
+
+	if (np_sysroot_open_file(root, path, &fd, NULL) < 0)
+		return NULL;
+	file = fdopen(fd, "r");
+	if (!file)
+		close(fd);
+	return file;
+}
+
+static void forget_nodes(struct ns_arena_report *report)
+{
+	free(report->node_bytes);
+	report->node_bytes = NULL;
+	report->node_count = 0;
+	report->right_bytes = 0;
+	report->wrong_bytes = 0;
+	report->unknown_bytes = 0;
+}
+
+static int read_nodes(const struct np_sysroot *root, const struct ns_arena *arena,
+                      struct ns_arena_report *report)
+{
+	FILE *file = open_own(root, "proc/self/numa_maps");
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+	int rc = 0;
+
+	forget_nodes(report);
+	while (file && rc == 0 && (len = getline(&line, &size, file)) > 0)
+		rc = count_line(arena, line, (size_t)len - (line[len - 1] == '\n'), report);
+	free(line);
+	if (file)
+		fclose(file);
+	if (report->right_bytes + report->wrong_bytes > arena->plan.bytes)
+		forget_nodes(report);
+	report->unknown_bytes = arena->plan.bytes - report->right_bytes - report->wrong_bytes;
+	return rc;
+}
+
+static int look_up_nodes(const struct np_sysroot *root, const struct ns_arena *arena,
+                         struct ns_arena_report *report)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t huge = arena->huge_bytes;
+	int rc = 0;
+
+	if (huge > 0)
+		rc = ask_for_nodes(arena, 0, huge, arena->huge_page_bytes, report);
+	if (rc == 0)
+		rc = ask_for_nodes(arena, huge, arena->plan.bytes, page, report);
+	return rc == 0 || rc == -ENOMEM ? rc : read_nodes(root, arena, report);
 }
 
 /* ---- sizes ---- */
@@ -70,13 +157,27 @@ struct mapping {
 	uint64_t thp_kib;
 };
 
-static void count_mapping(const struct mapping *mapping, uint64_t bytes[NS_PAGE_KIND_COUNT])
+/* HugeTLB pages of a size that is the last one's, or new; more sizes than there are go with the last. */
+static void count_huge(struct ns_arena_report *report, uint64_t page_bytes, uint64_t bytes)
+{
+	size_t last = report->huge_count;
+
+	if (last == 0 ||
+	    (report->huge[last - 1].page_bytes != page_bytes && last < NS_HUGE_SIZES_MAX))
+		report->huge[report->huge_count++].page_bytes = page_bytes;
+	report->huge[report->huge_count - 1].bytes += bytes;
+}
+
+static void count_mapping(const struct mapping *mapping, struct ns_arena_report *report,
+                          uint64_t bytes[NS_PAGE_KIND_COUNT])
 {
 	uint64_t thp_bytes = mapping->thp_kib << 10;
+	uint64_t page_bytes = mapping->page_kib << 10;
 
 	if (mapping->bytes == 0)
 		return;
-	if (mapping->page_kib << 10 > (uint64_t)sysconf(_SC_PAGESIZE)) {
+	if (page_bytes > (uint64_t)sysconf(_SC_PAGESIZE)) {
+		count_huge(report, page_bytes, mapping->bytes);
 		bytes[NS_PAGES_HUGETLB] += mapping->bytes;
 		return;
 	}
@@ -98,7 +199,7 @@ static uint64_t overlap(const struct ns_arena *arena, uint64_t start, uint64_t e
 	return end > start ? end - start : 0;
 }
 
-static void read_mappings(const struct ns_arena *arena, FILE *file,
+static void read_mappings(const struct ns_arena *arena, FILE *file, struct ns_arena_report *report,
                           uint64_t bytes[NS_PAGE_KIND_COUNT])
 {
 	struct mapping mapping = { 0 };
@@ -110,7 +211,7 @@ static void read_mappings(const struct ns_arena *arena, FILE *file,
 		uint64_t end;
 
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2) {
-			count_mapping(&mapping, bytes);
+			count_mapping(&mapping, report, bytes);
 			mapping = (struct mapping){ .bytes = overlap(arena, start, end) };
 		} else if (strncmp(line, "KernelPageSize:", 15) == 0) {
 			mapping.page_kib = strtoull(line + 15, NULL, 10);
@@ -118,34 +219,42 @@ static void read_mappings(const struct ns_arena *arena, FILE *file,
 			mapping.thp_kib = strtoull(line + 14, NULL, 10);
 		}
 	}
-	count_mapping(&mapping, bytes);
+	count_mapping(&mapping, report, bytes);
 	free(line);
+}
+
+/* That HugeTLB pages are such is sure as they were had at all; what became of the rest is not. */
+static void tell_as_mapped(const struct ns_arena *arena, struct ns_arena_report *report)
+{
+	report->blocks[NS_PAGES_HUGETLB] = arena->huge_bytes / arena->block_bytes;
+	report->unknown_blocks = arena->block_count - report->blocks[NS_PAGES_HUGETLB];
 }
 
 static void look_up_sizes(const struct np_sysroot *root, const struct ns_arena *arena,
                           struct ns_arena_report *report)
 {
 	uint64_t bytes[NS_PAGE_KIND_COUNT] = { 0 };
+	FILE *file = open_own(root, "proc/self/smaps");
 	uint64_t huge;
-	FILE *file = NULL;
-	int fd;
+	uint64_t thp;
 
-	if (np_sysroot_open_file(root, "proc/self/smaps", &fd, NULL) == 0) {
-		file = fdopen(fd, "r");
-		if (!file)
-			close(fd);
-	}
 	if (!file) {
-		for (size_t i = 0; i < arena->block_count; i++)
-			report->blocks[arena->block_kinds[i]]++;
+		tell_as_mapped(arena, report);
 		return;
 	}
-	read_mappings(arena, file, bytes);
+	read_mappings(arena, file, report, bytes);
 	fclose(file);
+	if (bytes[NS_PAGES_HUGETLB] + bytes[NS_PAGES_THP] + bytes[NS_PAGES_PLAIN] !=
+	    arena->plan.bytes) {
+		report->huge_count = 0;
+		tell_as_mapped(arena, report);
+		return;
+	}
 	huge = bytes[NS_PAGES_HUGETLB] / arena->block_bytes;
+	thp = bytes[NS_PAGES_THP] / arena->block_bytes;
 	report->blocks[NS_PAGES_HUGETLB] = huge;
-	report->blocks[NS_PAGES_THP] = bytes[NS_PAGES_THP] / arena->block_bytes;
-	report->blocks[NS_PAGES_PLAIN] = arena->block_count - huge - report->blocks[NS_PAGES_THP];
+	report->blocks[NS_PAGES_THP] = thp;
+	report->blocks[NS_PAGES_PLAIN] = arena->block_count - huge - thp;
 }
 
 int ns_arena_verify(const struct np_sysroot *root, const struct ns_arena *arena,
@@ -153,7 +262,7 @@ int ns_arena_verify(const struct np_sysroot *root, const struct ns_arena *arena,
 {
 	struct ns_arena_report report = { .node = arena->plan.node };
 
-	if (look_up_nodes(arena, &report) < 0) {
+	if (look_up_nodes(root, arena, &report) < 0) {
 		ns_arena_report_release(&report);
 		return np_error_sys(err, ENOMEM, "verifying the arena of node %u",
 		                    arena->plan.node);

@@ -145,7 +145,9 @@ void ns_heads_give(struct ns_heads *heads, uint64_t offset, uint64_t bytes)
 	heads->blocks[block].heads--;
 	heads->counts.heads--;
 	heads->counts.taken_bytes -= bytes;
-	if (takes_slot(heads, bytes))
+	if (heads->blocks[block].is_emptying)
+		ns_heads_give_emptying(heads, offset);
+	else if (takes_slot(heads, bytes))
 		ns_slots_give(heads, offset);
 	else
 		ns_packed_give(heads, offset, bytes);

@@ -37,6 +37,15 @@ struct ns_heads_counts {
 };
 struct ns_heads_counts ns_heads_count(const struct ns_heads *heads);
 
+/*
+ * Nothing is taken any more of the block in which that head lies, and it is free once all heads in it are
+ * given, unless ns_heads_keep() comes before. False: it was so already. Of packed blocks both take a step for
+ * each chunk.
+ */
+bool ns_heads_empty(struct ns_heads *heads, uint64_t offset);
+/* Of block number @block, whatever became of it. */
+void ns_heads_keep(struct ns_heads *heads, uint32_t block);
+
 /* For tests: all lists and sizes agree. */
 bool ns_heads_are_sound(const struct ns_heads *heads);
 

@@ -228,3 +228,60 @@ void ns_packed_give(struct ns_heads *heads, uint64_t offset, uint64_t bytes)
 	else
 		add_free(heads, chunk, granules);
 }
+
+/* ---- blocks that are emptied ---- */
+
+static bool is_free(const struct ns_heads *heads, uint64_t chunk)
+{
+	return (ns_word_load(heads, chunk) & NS_CHUNK_FREE) != 0;
+}
+
+static uint64_t after(const struct ns_heads *heads, uint64_t chunk)
+{
+	return end_of(chunk, granules_of(ns_word_load(heads, chunk)));
+}
+
+static uint64_t first_chunk(const struct ns_heads *heads, uint32_t block)
+{
+	return block * heads->block_bytes + NS_CHUNK_HEADER;
+}
+
+static uint64_t last_end(const struct ns_heads *heads, uint32_t block)
+{
+	return first_chunk(heads, block) + heads->block_bytes - NS_BLOCK_FRAME;
+}
+
+void ns_packed_empty(struct ns_heads *heads, uint32_t block)
+{
+	uint64_t end = last_end(heads, block);
+
+	for (uint64_t chunk = first_chunk(heads, block); chunk < end; chunk = after(heads, chunk))
+		if (is_free(heads, chunk))
+			unlist(heads, chunk, granules_of(ns_word_load(heads, chunk)));
+}
+
+void ns_packed_mark(struct ns_heads *heads, uint64_t offset)
+{
+	uint64_t chunk = offset - NS_CHUNK_HEADER;
+
+	assert(!is_free(heads, chunk));
+	store_word(heads, chunk, ns_word_load(heads, chunk) | NS_CHUNK_FREE);
+}
+
+/* Free chunks may be neighbours: they become one. */
+void ns_packed_refill(struct ns_heads *heads, uint32_t block)
+{
+	uint64_t end = last_end(heads, block);
+	uint64_t chunk = first_chunk(heads, block);
+
+	while (chunk < end) {
+		uint64_t next = after(heads, chunk);
+
+		if (is_free(heads, chunk)) {
+			while (next < end && is_free(heads, next))
+				next = after(heads, next);
+			add_free(heads, chunk, (uint32_t)((next - chunk) / NS_GRANULE));
+		}
+		chunk = next;
+	}
+}

@@ -51,6 +51,7 @@ struct ns_block {
 	uint32_t heads; /* taken in it */
 	uint32_t word;  /* of slots: no word of its map before this one has a free one */
 	enum ns_block_kind kind;
+	bool is_emptying; /* ns_heads_empty() */
 };
 
 /* Free chunks by offset from base; the links of a list stand in the chunks. */
@@ -74,6 +75,7 @@ struct ns_heads {
 	struct ns_block *blocks;
 	uint64_t *slot_map; /* bit: the slot is free; good in blocks of slots only */
 	uint64_t taken_slots;
+	uint32_t emptying_blocks;
 	struct ns_packed packed;
 	struct ns_heads_counts counts; /* but for free_bytes */
 };
@@ -96,6 +98,16 @@ void ns_slots_give(struct ns_heads *heads, uint64_t offset);
 void ns_packed_init(struct ns_packed *packed);
 uint64_t ns_packed_take(struct ns_heads *heads, uint64_t bytes);
 void ns_packed_give(struct ns_heads *heads, uint64_t offset, uint64_t bytes);
+/* A head was given to a block that is emptying: heads_empty.c */
+void ns_heads_give_emptying(struct ns_heads *heads, uint64_t offset);
+
+/* What is free leaves the lists; is marked free, in no list; comes back to the lists. */
+void ns_slots_empty(struct ns_heads *heads, uint32_t block);
+void ns_slots_mark(struct ns_heads *heads, uint64_t offset);
+void ns_slots_refill(struct ns_heads *heads, uint32_t block);
+void ns_packed_empty(struct ns_heads *heads, uint32_t block);
+void ns_packed_mark(struct ns_heads *heads, uint64_t offset);
+void ns_packed_refill(struct ns_heads *heads, uint32_t block);
 
 /* ---- chunks ---- */
 

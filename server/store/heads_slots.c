@@ -52,6 +52,21 @@ uint64_t ns_slots_take(struct ns_heads *heads)
 void ns_slots_give(struct ns_heads *heads, uint64_t offset)
 {
 	uint32_t block = (uint32_t)(offset / heads->block_bytes);
+	const struct ns_block *in = &heads->blocks[block];
+
+	ns_slots_mark(heads, offset);
+	heads->taken_slots--;
+	if (in->heads + 1 == heads->slots_a_block)
+		ns_block_list(heads, &heads->slots_first, block);
+	if (in->heads > 0)
+		return;
+	ns_block_unlist(heads, &heads->slots_first, block);
+	ns_block_close(heads, block);
+}
+
+void ns_slots_mark(struct ns_heads *heads, uint64_t offset)
+{
+	uint32_t block = (uint32_t)(offset / heads->block_bytes);
 	uint64_t slot = offset % heads->block_bytes / heads->head_bytes;
 	struct ns_block *in = &heads->blocks[block];
 	uint64_t *word = &map_of(heads, block)[slot / 64];
@@ -62,11 +77,23 @@ void ns_slots_give(struct ns_heads *heads, uint64_t offset)
 	*word |= bit;
 	if (slot / 64 < in->word)
 		in->word = (uint32_t)(slot / 64);
-	heads->taken_slots--;
-	if (in->heads + 1 == heads->slots_a_block)
+}
+
+/* Slots that are free count as taken while the block is emptied. */
+void ns_slots_empty(struct ns_heads *heads, uint32_t block)
+{
+	uint32_t taken = heads->blocks[block].heads;
+
+	if (taken < heads->slots_a_block)
+		ns_block_unlist(heads, &heads->slots_first, block);
+	heads->taken_slots += heads->slots_a_block - taken;
+}
+
+void ns_slots_refill(struct ns_heads *heads, uint32_t block)
+{
+	uint32_t taken = heads->blocks[block].heads;
+
+	if (taken < heads->slots_a_block)
 		ns_block_list(heads, &heads->slots_first, block);
-	if (in->heads > 0)
-		return;
-	ns_block_unlist(heads, &heads->slots_first, block);
-	ns_block_close(heads, block);
+	heads->taken_slots -= heads->slots_a_block - taken;
 }

@@ -9,6 +9,7 @@ struct tally {
 	uint64_t open_slot_blocks;
 	uint64_t free_granules;
 	uint64_t free_chunks;
+	uint32_t emptying_blocks;
 };
 
 /* ---- blocks ---- */
@@ -142,11 +143,29 @@ static bool are_classes_sound(const struct ns_heads *heads)
 
 /* ---- all of it ---- */
 
+/* Nothing of it is in any list, which shows in the lists' lengths; no head of it is free for taking. */
+static bool is_emptying_block_sound(const struct ns_heads *heads, uint32_t block,
+                                    struct tally *tally)
+{
+	const struct ns_block *in = &heads->blocks[block];
+
+	tally->emptying_blocks++;
+	if (in->kind == NS_BLOCK_PACKED) {
+		tally->counts.packed_blocks++;
+		return in->heads > 0;
+	}
+	tally->counts.slot_blocks++;
+	tally->slots += heads->slots_a_block;
+	return in->kind == NS_BLOCK_SLOTS && in->heads > 0;
+}
+
 static bool is_block_sound(const struct ns_heads *heads, uint32_t block, struct tally *tally)
 {
 	const struct ns_block *in = &heads->blocks[block];
 
 	tally->counts.heads += in->heads;
+	if (in->is_emptying)
+		return is_emptying_block_sound(heads, block, tally);
 	switch (in->kind) {
 	case NS_BLOCK_SLOTS:
 		return is_slot_block_sound(heads, block, tally);
@@ -168,6 +187,7 @@ bool ns_heads_are_sound(const struct ns_heads *heads)
 			return false;
 	return memcmp(&tally.counts, &heads->counts, sizeof(tally.counts)) == 0 &&
 	       tally.slots == heads->taken_slots &&
+	       tally.emptying_blocks == heads->emptying_blocks &&
 	       tally.free_chunks == heads->packed.free_chunks &&
 	       tally.free_granules == heads->packed.free_granules && are_classes_sound(heads) &&
 	       is_block_list_sound(heads, heads->free_first, NS_BLOCK_FREE,

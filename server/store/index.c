@@ -7,6 +7,8 @@
  */
 #include "index.h"
 
+#include "near.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdalign.h>
@@ -39,8 +41,8 @@ struct ns_index {
 	struct stripe stripes[STRIPES];
 };
 
-int ns_index_create(uint64_t objects_max, uint64_t seed, struct ns_index **ret,
-                    struct np_error *err)
+int ns_index_create(uint64_t objects_max, uint64_t seed, const struct np_bitmap *nodes,
+                    struct ns_index **ret, struct np_error *err)
 {
 	struct ns_index *index = aligned_alloc(alignof(struct ns_index), sizeof(*index));
 	size_t size;
@@ -69,6 +71,7 @@ int ns_index_create(uint64_t objects_max, uint64_t seed, struct ns_index **ret,
 	/* Each look-up touches a bucket at random: with small pages each is a TLB miss too. */
 	if (size >= HUGE_PAGE_BYTES)
 		(void)madvise(buckets, size, MADV_HUGEPAGE);
+	ns_near_set(buckets, size, nodes);
 	index->buckets = buckets;
 	*ret = index;
 	return 0;

@@ -17,13 +17,14 @@
 struct ns_index; /* opaque */
 
 /*
- * For @objects_max objects, for which it reserves addresses, not memory. The caller ends *ret with
- * ns_index_free(), which leaves the objects alone and accepts NULL.
+ * For @objects_max objects, for which it reserves addresses, not memory; that will lie on @nodes as
+ * ns_near_set() has it. The caller ends *ret with ns_index_free(), which leaves the objects alone and
+ * accepts NULL.
  *
  *   -ENOMEM
  */
-int ns_index_create(uint64_t objects_max, uint64_t seed, struct ns_index **ret,
-                    struct np_error *err);
+int ns_index_create(uint64_t objects_max, uint64_t seed, const struct np_bitmap *nodes,
+                    struct ns_index **ret, struct np_error *err);
 void ns_index_free(struct ns_index *index);
 
 uint64_t ns_index_hash(const struct ns_index *index, const char *key, size_t key_len);

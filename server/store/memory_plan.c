@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of one arena; beyond it sizes would overflow, and no machine has as much. */
+#define ARENA_BYTES_MAX (UINT64_C(1) << 56)
+
 enum {
-	BLOCK_BYTES_MIN = 65536,
 	HEAD_BYTES_MIN = 4096,
 	DISTANCE_LOCAL = 10, /* ACPI, SLIT */
 	DISTANCE_UNTOLD = 20,
 	LIST_SIZE = 128,
+	CARDS_SIZE = 256,
 };
 
 struct planner {
@@ -32,9 +35,10 @@ static bool is_power_of_two(uint64_t number)
 
 static int check(const struct ns_config *config, struct np_error *err)
 {
-	if (!is_power_of_two(config->block_bytes) || config->block_bytes < BLOCK_BYTES_MIN)
+	if (!is_power_of_two(config->block_bytes) || config->block_bytes < NS_BLOCK_SIZE_MIN ||
+	    config->block_bytes > NS_BLOCK_SIZE_MAX)
 		return np_error_set(err, EINVAL,
-		                    "a block of %llu bytes: it must be a power of two, from 64K",
+		                    "a block of %llu bytes: it must be a power of two, 64K to 4G",
 		                    (unsigned long long)config->block_bytes);
 	if (!is_power_of_two(config->head_bytes) || config->head_bytes < HEAD_BYTES_MIN ||
 	    config->head_bytes > config->block_bytes)
@@ -51,12 +55,22 @@ static int check(const struct ns_config *config, struct np_error *err)
 	return 0;
 }
 
-static int note(struct planner *planner, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int note(struct planner *planner, const char *fmt, ...)
+static int check_arena(const struct ns_config *config, const char *option, uint64_t bytes,
+                       struct np_error *err)
 {
-	struct ns_memory_plan *plan = planner->plan;
+	if (bytes > ARENA_BYTES_MAX)
+		return np_error_set(err, EINVAL, "%s of %llu bytes: no node has as much", option,
+		                    (unsigned long long)bytes);
+	if (bytes / config->block_bytes >= UINT32_MAX)
+		return np_error_set(
+			err, EINVAL,
+			"%s of %llu bytes is too many blocks of %llu: make --block larger", option,
+			(unsigned long long)bytes, (unsigned long long)config->block_bytes);
+	return 0;
+}
+
+int ns_memory_plan_note(struct ns_memory_plan *plan, const char *fmt, ...)
+{
 	char **notes = realloc(plan->notes, (plan->note_count + 1) * sizeof(*notes));
 	va_list args;
 	int len;
@@ -89,15 +103,38 @@ static const struct np_device *find_device(const struct np_topology *topology, c
 	return NULL;
 }
 
-static int refuse_ambiguous(const struct np_bitmap *nodes, const char *why, struct np_error *err)
+/* "eth0 (node 2), eth1 (node 0)": the cards whose node is known, as many as fit. */
+static void name_cards(const struct np_topology *topology, char *text, size_t size)
+{
+	size_t count = np_topology_device_count(topology);
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < count && len < size; i++) {
+		const struct np_device *device = np_topology_device(topology, i);
+		char list[LIST_SIZE];
+
+		if (np_bitmap_is_empty(&device->locality.nodes))
+			continue;
+		len += (size_t)snprintf(
+			text + len, size - len, "%s%s (%s)", len > 0 ? ", " : "", device->name,
+			np_cpulist_named("node", &device->locality.nodes, list, sizeof(list)));
+	}
+}
+
+static int refuse_ambiguous(const struct planner *planner, const struct np_bitmap *nodes,
+                            const char *why, struct np_error *err)
 {
 	char list[LIST_SIZE];
+	char cards[CARDS_SIZE];
 
+	name_cards(planner->topology, cards, sizeof(cards));
 	return np_error_set(
 		err, EINVAL,
 		"which node serves? %s, and that leaves %s: choose one with --numa NODE, "
-		"or the card with --numa DEV",
-		why, np_cpulist_named("node", nodes, list, sizeof(list)));
+		"or a card with --numa DEV%s%s",
+		why, np_cpulist_named("node", nodes, list, sizeof(list)), cards[0] ? ": " : "",
+		cards);
 }
 
 /* The one node of that set. */
@@ -105,7 +142,7 @@ static int take_only(struct planner *planner, const struct np_bitmap *nodes, con
                      struct np_error *err)
 {
 	if (np_bitmap_count(nodes) != 1)
-		return refuse_ambiguous(nodes, why, err);
+		return refuse_ambiguous(planner, nodes, why, err);
 	planner->serving = np_bitmap_next(nodes, 0);
 	if (asprintf(&planner->plan->reason, "node %u, %s", planner->serving, why) < 0) {
 		planner->plan->reason = NULL;
@@ -169,8 +206,8 @@ static int take_auto(struct planner *planner, const char *const *names, size_t c
 	else if (np_bitmap_count(&nodes) == 1)
 		rc = take_device(planner, last, err);
 	else
-		rc = refuse_ambiguous(&nodes, "the listening address is on cards of several nodes",
-		                      err);
+		rc = refuse_ambiguous(planner, &nodes,
+		                      "the listening address is on cards of several nodes", err);
 	np_bitmap_release(&nodes);
 	return rc;
 }
@@ -288,7 +325,8 @@ static int choose_preferred(struct planner *planner, size_t *ret, struct np_erro
 		return 0;
 	}
 	if (planner->config->perverse &&
-	    note(planner, "--perverse changes nothing: no other node has memory") < 0)
+	    ns_memory_plan_note(planner->plan,
+	                        "--perverse changes nothing: no other node has memory") < 0)
 		return np_error_sys(err, ENOMEM, "memory plan");
 	for (size_t i = 0; i < plan->arena_count; i++) {
 		if (plan->arenas[i].node == planner->serving) {
@@ -299,6 +337,43 @@ static int choose_preferred(struct planner *planner, size_t *ret, struct np_erro
 	return np_error_set(err, EINVAL,
 	                    "node %u has no memory that may be used: choose another with --numa",
 	                    planner->serving);
+}
+
+/* Used or not, in HugeTLB pages or not: what is free is known when it is mapped. */
+static int check_sizes(struct planner *planner, struct np_error *err)
+{
+	const struct ns_memory_plan *plan = planner->plan;
+
+	for (size_t i = 0; i < plan->arena_count; i++) {
+		const struct ns_arena_plan *arena = &plan->arenas[i];
+		const struct np_node *node = np_topology_node(planner->topology, arena->node);
+
+		if (node && node->has_memory_size && arena->bytes > node->memory_bytes)
+			return np_error_set(err, ENOMEM,
+			                    "node %u has %llu MiB of memory in all, too few for an "
+			                    "arena of %llu MiB: make %s smaller",
+			                    arena->node,
+			                    (unsigned long long)node->memory_bytes >> 20,
+			                    (unsigned long long)arena->bytes >> 20,
+			                    i == 0 ? "--memory" : "--sub-memory");
+	}
+	return 0;
+}
+
+static int note_rounding(struct planner *planner)
+{
+	const struct ns_config *config = planner->config;
+	const struct ns_memory_plan *plan = planner->plan;
+
+	if (plan->arenas[0].bytes != config->memory_bytes &&
+	    ns_memory_plan_note(planner->plan, "--memory is rounded up to %llu MiB, whole blocks",
+	                        (unsigned long long)plan->arenas[0].bytes >> 20) < 0)
+		return -ENOMEM;
+	if (plan->arena_count > 1 && plan->arenas[1].bytes != config->sub_memory_bytes)
+		return ns_memory_plan_note(planner->plan,
+		                           "--sub-memory is rounded up to %llu MiB, whole blocks",
+		                           (unsigned long long)plan->arenas[1].bytes >> 20);
+	return 0;
 }
 
 static int choose_arenas(struct planner *planner, struct np_error *err)
@@ -338,11 +413,19 @@ int ns_memory_plan_make(const struct ns_config *config, const struct np_topology
 	int rc = check(config, err);
 
 	if (rc == 0)
+		rc = check_arena(config, "memory", config->memory_bytes, err);
+	if (rc == 0)
+		rc = check_arena(config, "sub-memory", config->sub_memory_bytes, err);
+	if (rc == 0)
 		rc = choose_node(&planner, listen_devices, device_count, err);
 	if (rc == 0)
 		rc = choose_cpus(&planner, err);
 	if (rc == 0)
 		rc = choose_arenas(&planner, err);
+	if (rc == 0)
+		rc = check_sizes(&planner, err);
+	if (rc == 0 && note_rounding(&planner) < 0)
+		rc = np_error_sys(err, ENOMEM, "memory plan");
 	if (rc < 0)
 		ns_memory_plan_release(&plan);
 	else

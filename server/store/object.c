@@ -5,6 +5,8 @@
  */
 #include "object.h"
 
+#include "near.h"
+
 #include <pthread.h>
 #include <stdalign.h>
 #include <stdlib.h>
@@ -53,9 +55,10 @@ struct ns_object_memory {
 	void **chunks;
 	size_t chunk_count;
 	uint64_t bytes; /* atomic */
+	const struct np_bitmap *nodes;
 };
 
-struct ns_object_memory *ns_object_memory_create(void)
+struct ns_object_memory *ns_object_memory_create(const struct np_bitmap *nodes)
 {
 	struct ns_object_memory *memory =
 		aligned_alloc(alignof(struct ns_object_memory), sizeof(*memory));
@@ -63,6 +66,7 @@ struct ns_object_memory *ns_object_memory_create(void)
 	if (memory == NULL)
 		return NULL;
 	memset(memory, 0, sizeof(*memory));
+	memory->nodes = nodes;
 	for (size_t i = 0; i < CLASSES; i++)
 		pthread_mutex_init(&memory->classes[i].lock, NULL);
 	pthread_mutex_init(&memory->lock, NULL);
@@ -90,7 +94,7 @@ static size_t class_of(size_t key_len)
 }
 
 /* Aligned to its size: twice as much is mapped, and what is too much given back. */
-static char *map_chunk(void)
+static char *map_chunk(const struct np_bitmap *nodes)
 {
 	char *mapped = mmap(NULL, 2 * (size_t)CHUNK_BYTES, PROT_READ | PROT_WRITE,
 	                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -103,6 +107,7 @@ static char *map_chunk(void)
 		munmap(mapped, before);
 	munmap(mapped + before + CHUNK_BYTES, CHUNK_BYTES - before);
 	(void)madvise(mapped + before, CHUNK_BYTES, MADV_HUGEPAGE);
+	ns_near_set(mapped + before, CHUNK_BYTES, nodes);
 	return mapped + before;
 }
 
@@ -120,7 +125,7 @@ static int add_chunk(struct ns_object_memory *memory)
 			return -1;
 		memory->chunks = chunks;
 	}
-	chunk = map_chunk();
+	chunk = map_chunk(memory->nodes);
 	if (chunk == NULL)
 		return -1;
 	memory->chunks[memory->chunk_count++] = chunk;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory for objects without their heads: slots in steps of 8 bytes, as long as the key makes them, in pages of one
- * size each. The pages lie on the node of the thread that first needs them, which is a worker's. From any
- * thread.
+ * size each. From any thread.
  */
 #ifndef NS_OBJECT_H
 #define NS_OBJECT_H
@@ -11,7 +10,8 @@
 
 struct ns_object_memory; /* opaque */
 
-struct ns_object_memory *ns_object_memory_create(void); /* NULL: no memory */
+/* On @nodes, as ns_near_set() has it; they must outlive it. NULL: no memory */
+struct ns_object_memory *ns_object_memory_create(const struct np_bitmap *nodes);
 /* With all objects in it. Accepts NULL. */
 void ns_object_memory_free(struct ns_object_memory *memory);
 

@@ -29,6 +29,7 @@ static int set_up_arena(struct ns_store_arena *arena, const struct ns_arena *map
 	uint64_t bytes = mapped->block_bytes * mapped->block_count;
 
 	pthread_mutex_init(&arena->lock, NULL);
+	pthread_mutex_init(&arena->emptying, NULL);
 	arena->mapped = mapped;
 	arena->heads =
 		ns_heads_create(mapped->base, mapped->block_bytes, mapped->block_count, head_bytes);
@@ -65,11 +66,12 @@ static void set_limits(struct ns_store *store, const struct ns_store_setup *setu
 static int set_up_parts(struct ns_store *store, const struct ns_store_setup *setup,
                         struct np_error *err)
 {
-	int rc = ns_index_create(store->objects_max, setup->hash_seed, &store->index, err);
+	int rc = ns_index_create(store->objects_max, setup->hash_seed, setup->nodes, &store->index,
+	                         err);
 
 	if (rc < 0)
 		return rc;
-	store->memory = ns_object_memory_create();
+	store->memory = ns_object_memory_create(setup->nodes);
 	store->epochs = ns_epochs_create(setup->threads_max + 1); /* one for sweep.own */
 	store->arenas = aligned_alloc(alignof(struct ns_store_arena),
 	                              setup->arena_count * sizeof(*store->arenas));
@@ -130,6 +132,7 @@ void ns_store_free(struct ns_store *store)
 		ns_fifo_free(store->arenas[i].fifo);
 		ns_heads_free(store->arenas[i].heads);
 		pthread_mutex_destroy(&store->arenas[i].lock);
+		pthread_mutex_destroy(&store->arenas[i].emptying);
 	}
 	free(store->arenas);
 	ns_rules_free(store->rules);

@@ -62,6 +62,7 @@ struct ns_store_setup {
 	size_t arena_count;
 	struct ns_tails
 		*tails; /* outlives the store; NULL: objects are as long as a head at most */
+	const struct np_bitmap *nodes; /* of index and objects; NULL = where the kernel puts them */
 	unsigned far_node;
 	unsigned threads_max; /* that will use it at a time */
 	uint64_t hash_seed;
@@ -207,6 +208,12 @@ const char *ns_store_type_text(const struct ns_store *store, uint8_t type); /* N
 int ns_store_place(struct ns_store *store, const struct ns_place_rule *rules, size_t count,
                    struct np_error *err);
 
+/*
+ * The rule at that place, in the order in which they are tried: the longest prefix first. False: there are
+ * no more. @ret->node is the node where its keys go that @thread stores; the prefix is good until it rests.
+ */
+bool ns_store_rule(const struct ns_thread *thread, size_t at, struct ns_place_rule *ret);
+
 /* ---- counters ---- */
 
 /* Of tails. */
@@ -216,12 +223,13 @@ int ns_store_place(struct ns_store *store, const struct ns_place_rule *rules, si
 #define NS_COUNTERS(X)                                                                             \
 	X(get_hits)                                                                                \
 	X(get_misses)                                                                              \
-	X(get_expired) X(get_flushed) X(sets) X(deletes) X(delete_hits) X(touches) X(touch_hits)   \
-		X(incr_hits) X(incr_misses) X(decr_hits) X(decr_misses) X(cas_hits) X(cas_misses)  \
-			X(cas_badval) X(evictions) X(evicted_unfetched) X(expired) X(local_heads)  \
-				X(local_bytes) X(remote_heads) X(remote_bytes) X(out_of_memory)    \
-					X(promotions) X(promoted_bytes) X(promotion_ns)            \
-						X(too_large) NS_TAIL_COUNTERS(X)
+	X(get_expired)                                                                             \
+	X(get_flushed) X(sets) X(deletes) X(delete_hits) X(touches) X(touch_hits) X(incr_hits)     \
+		X(incr_misses) X(decr_hits) X(decr_misses) X(cas_hits) X(cas_misses) X(cas_badval) \
+			X(evictions) X(evicted_unfetched) X(expired) X(local_heads) X(local_bytes) \
+				X(remote_heads) X(remote_bytes) X(out_of_memory) X(promotions)     \
+					X(promoted_bytes) X(promotion_ns) X(too_large)             \
+						NS_TAIL_COUNTERS(X)
 
 struct ns_counts {
 #define X(name) uint64_t name;

@@ -10,8 +10,8 @@
  *   past       no thread can be in the middle of it in a chain any more: the object goes back to its memory
  *
  * An object in a queue has the index's pin, so who holds the arena's lock may pin it. No lock is taken
- * while another one is held, but that of the memory of objects within that of one class, and that of the
- * tails within an arena's.
+ * while another one is held, but that of the memory of objects within that of one class, that of the
+ * tails within an arena's, and all within an arena's lock of emptying.
  */
 #ifndef NS_STORE_PARTS_H
 #define NS_STORE_PARTS_H
@@ -32,7 +32,7 @@ enum {
 };
 
 enum {
-	NS_EVICTIONS_MAX = 32768, /* for one object: a block of small ones for a large one */
+	NS_EVICTIONS_MAX = 32768, /* for one object, before blocks are emptied for it */
 	NS_SWEEP_FOR_ROOM = 4096, /* objects looked at for one, where none may be evicted */
 	NS_EXPIRED_SEEN_MAX = 64, /* that a thread remembers until it rests */
 	NS_RULES_MAX = 256,
@@ -53,6 +53,8 @@ struct ns_store_arena {
 	struct ns_heads *heads;
 	struct ns_fifo *fifo;
 	uint64_t objects; /* in the queues */
+	/* One at a time empties blocks; taken before all other locks. */
+	alignas(64) pthread_mutex_t emptying;
 	/* Does not change. */
 	alignas(64) const struct ns_arena *mapped;
 };
@@ -195,6 +197,18 @@ static inline void ns_object_share_tail(const struct ns_store *store, struct ns_
 
 /* After one was linked: evicts until there are no more than objects_max, first in @arena. */
 void ns_room_keep_to_limit(struct ns_thread *thread, size_t arena);
+
+/* The same in that arena without evicting: NS_NO_HEAD when there is none. */
+uint64_t ns_room_take_free(struct ns_store_arena *arena, uint64_t bytes);
+/*
+ * The next one to go goes; false when nobody is left. Unless @ret_emptied is NULL its block comes to be emptied,
+ * and *ret_emptied is where its head was, or NS_NO_HEAD.
+ */
+bool ns_room_evict(struct ns_thread *thread, struct ns_store_arena *arena, uint64_t *ret_emptied);
+void ns_room_count_eviction(struct ns_thread *thread, const struct ns_object *object);
+
+/* store_empty.c: makes whole blocks of the arena free, and takes room there; NS_NO_HEAD when it could not. */
+uint64_t ns_room_empty(struct ns_thread *thread, size_t arena, uint64_t bytes);
 
 /* With the lock of its bucket: out of the index. Then, without, ns_object_retire(). */
 void ns_object_unlink(struct ns_thread *thread, struct ns_slot slot);

@@ -15,6 +15,7 @@ struct rule {
 	char *prefix;
 	size_t prefix_len;
 	size_t arena; /* LOCAL_ARENA: the thread's */
+	enum ns_place place;
 };
 
 struct ns_rules {
@@ -70,6 +71,24 @@ size_t ns_store_arena_of_key(const struct ns_thread *thread, const char *key, si
 	return NS_ANY_ARENA;
 }
 
+bool ns_store_rule(const struct ns_thread *thread, size_t at, struct ns_place_rule *ret)
+{
+	const struct ns_rules *rules = __atomic_load_n(&thread->store->rules, __ATOMIC_ACQUIRE);
+	const struct rule *rule;
+	size_t arena;
+
+	if (rules == NULL || at >= rules->count)
+		return false;
+	rule = &rules->rules[at];
+	arena = rule->arena == LOCAL_ARENA ? thread->local_arena : rule->arena;
+	*ret = (struct ns_place_rule){
+		.prefix = rule->prefix,
+		.place = rule->place,
+		.node = thread->store->arenas[arena].mapped->plan.node,
+	};
+	return true;
+}
+
 static int find_arena(const struct ns_store *store, const struct ns_place_rule *from, size_t *ret,
                       struct np_error *err)
 {
@@ -92,7 +111,7 @@ static int find_arena(const struct ns_store *store, const struct ns_place_rule *
 static int add_rule(const struct ns_store *store, struct ns_rules *rules,
                     const struct ns_place_rule *from, struct np_error *err)
 {
-	struct rule rule = { .prefix_len = strlen(from->prefix) };
+	struct rule rule = { .prefix_len = strlen(from->prefix), .place = from->place };
 	size_t at = 0;
 	int rc = find_arena(store, from, &rule.arena, err);
 

@@ -10,7 +10,7 @@
 
 enum { TAIL_EVICTIONS_MAX = 4096 }; /* for one tail: many small ones for a large one */
 
-static uint64_t take(struct ns_store_arena *arena, uint64_t bytes)
+uint64_t ns_room_take_free(struct ns_store_arena *arena, uint64_t bytes)
 {
 	uint64_t offset;
 
@@ -137,7 +137,7 @@ static struct ns_object *choose(struct ns_store_arena *arena,
 	return object;
 }
 
-static void count_eviction(struct ns_thread *thread, const struct ns_object *object)
+void ns_room_count_eviction(struct ns_thread *thread, const struct ns_object *object)
 {
 	struct ns_store *store = thread->store;
 
@@ -164,41 +164,52 @@ static bool dispose(struct ns_thread *thread, struct ns_object *object)
 	ns_index_unlock(index, hash);
 	if (slot.object == NULL)
 		return drop_pins(object, 1);
-	count_eviction(thread, object);
+	ns_room_count_eviction(thread, object);
 	return drop_pins(object, 2);
 }
 
-/* Until there is room, nobody, or *budget is used up. */
-static uint64_t evict_for(struct ns_thread *thread, struct ns_store_arena *arena, uint64_t bytes,
-                          unsigned *budget)
+/* Times the bytes of a head: so many are evicted one by one before blocks are emptied for it. */
+enum { BYTES_GONE_MAX = 4 };
+
+/* Until there is room, nobody, or more has gone than should be needed if it lay together. */
+static uint64_t evict_for(struct ns_thread *thread, struct ns_store_arena *arena, uint64_t bytes)
 {
+	unsigned budget = NS_EVICTIONS_MAX;
+	uint64_t gone_bytes = 0;
 	uint64_t offset;
 
 	pthread_mutex_lock(&arena->lock);
-	while ((offset = ns_heads_take(arena->heads, bytes)) == NS_NO_HEAD && *budget > 0) {
+	while ((offset = ns_heads_take(arena->heads, bytes)) == NS_NO_HEAD &&
+	       gone_bytes < BYTES_GONE_MAX * bytes && budget-- > 0) {
 		struct ns_object *object = choose(arena, ns_fifo_evict);
 		bool is_dead;
 
 		if (object == NULL)
 			break;
-		--*budget;
 		pthread_mutex_unlock(&arena->lock);
 		is_dead = dispose(thread, object);
 		pthread_mutex_lock(&arena->lock);
-		if (is_dead)
-			give_head(thread, object);
+		if (!is_dead)
+			continue;
+		gone_bytes += ns_head_bytes(thread->store, object);
+		give_head(thread, object);
 	}
 	pthread_mutex_unlock(&arena->lock);
 	return offset;
 }
 
 static bool evict_one(struct ns_thread *thread, struct ns_store_arena *arena,
-                      struct ns_object *(*evict)(struct ns_fifo *))
+                      struct ns_object *(*evict)(struct ns_fifo *), uint64_t *ret_emptied)
 {
 	struct ns_object *object;
 
 	pthread_mutex_lock(&arena->lock);
 	object = choose(arena, evict);
+	if (object != NULL && ret_emptied != NULL) {
+		*ret_emptied = object->head;
+		if (object->head != NS_NO_HEAD)
+			(void)ns_heads_empty(arena->heads, object->head);
+	}
 	pthread_mutex_unlock(&arena->lock);
 	if (object == NULL)
 		return false;
@@ -208,6 +219,11 @@ static bool evict_one(struct ns_thread *thread, struct ns_store_arena *arena,
 		pthread_mutex_unlock(&arena->lock);
 	}
 	return true;
+}
+
+bool ns_room_evict(struct ns_thread *thread, struct ns_store_arena *arena, uint64_t *ret_emptied)
+{
+	return evict_one(thread, arena, ns_fifo_evict, ret_emptied);
 }
 
 void ns_room_keep_to_limit(struct ns_thread *thread, size_t arena)
@@ -221,7 +237,7 @@ void ns_room_keep_to_limit(struct ns_thread *thread, size_t arena)
 		size_t which = i == 0 ? arena : i - 1;
 
 		while (ns_index_objects(store->index) > store->objects_max && budget-- > 0)
-			if (!evict_one(thread, &store->arenas[which], ns_fifo_evict))
+			if (!evict_one(thread, &store->arenas[which], ns_fifo_evict, NULL))
 				break;
 	}
 }
@@ -238,7 +254,7 @@ struct choice {
 static bool take_free(struct ns_store *store, const struct choice *choice, struct ns_room *ret)
 {
 	for (size_t i = choice->first; i < choice->first + choice->count; i++) {
-		uint64_t offset = take(&store->arenas[i], choice->bytes);
+		uint64_t offset = ns_room_take_free(&store->arenas[i], choice->bytes);
 
 		if (offset == NS_NO_HEAD)
 			continue;
@@ -251,12 +267,11 @@ static bool take_free(struct ns_store *store, const struct choice *choice, struc
 static bool take_by_eviction(struct ns_thread *thread, const struct choice *choice,
                              struct ns_room *ret)
 {
-	unsigned budget = NS_EVICTIONS_MAX;
-
 	for (size_t i = choice->first; i < choice->first + choice->count; i++) {
-		uint64_t offset =
-			evict_for(thread, &thread->store->arenas[i], choice->bytes, &budget);
+		uint64_t offset = evict_for(thread, &thread->store->arenas[i], choice->bytes);
 
+		if (offset == NS_NO_HEAD)
+			offset = ns_room_empty(thread, i, choice->bytes);
 		if (offset == NS_NO_HEAD)
 			continue;
 		*ret = (struct ns_room){ .arena = i, .offset = offset };
@@ -309,7 +324,7 @@ static bool evict_tail(struct ns_thread *thread, size_t arena)
 	for (size_t i = 0; i < store->arena_count; i++) {
 		size_t which = (arena + i) % store->arena_count;
 
-		if (!evict_one(thread, &store->arenas[which], ns_fifo_evict_tail))
+		if (!evict_one(thread, &store->arenas[which], ns_fifo_evict_tail, NULL))
 			continue;
 		ns_counter_add(&thread->counts.tail_evictions, 1);
 		return true;

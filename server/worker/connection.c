@@ -2,6 +2,7 @@
 #include "connection.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,6 +12,25 @@ enum {
 	PIECES_A_CALL = 128,    /* of sendmsg(2) */
 	LINGER_BYTES = 1 << 20, /* of last words that are thrown away */
 };
+
+/* Neither a socket of the file system nor the loopback interface; what cannot be told is from afar. */
+static bool is_from_afar(int fd)
+{
+	struct sockaddr_storage peer = { 0 };
+	socklen_t size = sizeof(peer);
+	const struct sockaddr_in *ip4 = (const void *)&peer;
+	const struct sockaddr_in6 *ip6 = (const void *)&peer;
+
+	if (getpeername(fd, (struct sockaddr *)&peer, &size) < 0)
+		return true;
+	if (peer.ss_family == AF_INET)
+		return ntohl(ip4->sin_addr.s_addr) >> 24 != IN_LOOPBACKNET;
+	if (peer.ss_family != AF_INET6)
+		return peer.ss_family != AF_UNIX;
+	if (IN6_IS_ADDR_V4MAPPED(&ip6->sin6_addr))
+		return ip6->sin6_addr.s6_addr[12] != IN_LOOPBACKNET;
+	return !IN6_IS_ADDR_LOOPBACK(&ip6->sin6_addr);
+}
 
 struct ns_connection *ns_connection_create(int fd, enum ns_session_kind kind,
                                            struct ns_session_context *context)
@@ -24,6 +44,7 @@ struct ns_connection *ns_connection_create(int fd, enum ns_session_kind kind,
 	connection->fd = fd;
 	connection->counts = context->counts;
 	connection->can_write = true;
+	context->is_from_afar = is_from_afar(fd);
 	connection->session = ns_session_create(kind, context);
 	if (!connection->session) {
 		free(connection);

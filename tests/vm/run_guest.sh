@@ -20,7 +20,8 @@ set -euo pipefail
 
 # From the build: file in the build directory. Each goes to /usr/bin.
 readonly BUILT=(
-	probe/numaprobe launcher/numarun counters/numacount server/client/numalat examples/where tests/vm/threads
+	probe/numaprobe launcher/numarun counters/numacount server/numastore server/client/numalat examples/where
+	tests/vm/threads
 	tests/vm/perf_read tests/deny_mempolicy
 )
 # What these load when they need it, which ldd does not tell.

@@ -317,6 +317,17 @@ static uint64_t random_bytes(const struct arena *arena, uint64_t *seed)
 	}
 }
 
+/* Now and then a block is to be emptied, or is kept after all. */
+static void empty_or_keep(struct arena *arena, uint64_t *seed, const struct taken *one)
+{
+	uint64_t random = next_random(seed);
+
+	if (random % 32 == 0 && one != NULL)
+		(void)ns_heads_empty(arena->heads, one->offset);
+	if (random % 32 == 1)
+		ns_heads_keep(arena->heads, (uint32_t)(next_random(seed) % arena->block_count));
+}
+
 /* The share of takes swings, so that the arena fills up and empties again. */
 static void churn(struct arena *arena, uint64_t seed, unsigned steps)
 {
@@ -343,6 +354,7 @@ static void churn(struct arena *arena, uint64_t seed, unsigned steps)
 			ns_heads_give(arena->heads, old->offset, old->bytes);
 			*old = taken[--count];
 		}
+		empty_or_keep(arena, &seed, count > 0 ? &taken[count / 2] : NULL);
 		assert_true(ns_heads_are_sound(arena->heads));
 		assert_number(ns_heads_count(arena->heads).heads, count);
 	}
@@ -371,6 +383,63 @@ static void heads_taken_at_random_keep_their_bytes(void **state)
 		check_case("blocks of %llu", (unsigned long long)cases[i].block_bytes);
 		churn(&arena, 0x243f6a8885a308d3 + i, 6000);
 		assert_all_free(&arena);
+		arena_free(&arena);
+	}
+}
+
+/* ---- blocks that are emptied ---- */
+
+static void nothing_is_taken_of_a_block_that_is_emptied(void **state)
+{
+	static const uint64_t sizes[] = { 4096, 100 }; /* slots, packed */
+
+	(void)state;
+	for (size_t s = 0; s < 2; s++) {
+		struct arena arena = arena_create(16384, 2, 4096);
+		uint64_t offsets[HEADS_MAX];
+		size_t count = take_all(&arena, sizes[s], offsets, HEADS_MAX);
+
+		check_case("heads of %llu bytes", (unsigned long long)sizes[s]);
+		assert_true(ns_heads_empty(arena.heads, offsets[0]));
+		assert_false(ns_heads_empty(arena.heads, offsets[1]));
+		for (size_t i = 1; i < count / 2; i++) {
+			ns_heads_give(arena.heads, offsets[i], sizes[s]);
+			assert_true(ns_heads_take(arena.heads, sizes[s]) == NS_NO_HEAD);
+			assert_true(ns_heads_are_sound(arena.heads));
+		}
+		/* The last one: the block is free, and for heads of any size. */
+		ns_heads_give(arena.heads, offsets[0], sizes[s]);
+		assert_number(ns_heads_count(arena.heads).free_blocks, 1);
+		assert_number(take(&arena, sizes[1 - s]) / 16384, 0);
+		arena_free(&arena);
+	}
+}
+
+static void a_block_that_is_kept_has_room_where_heads_were_given(void **state)
+{
+	static const uint64_t sizes[] = { 4096, 100 };
+
+	(void)state;
+	for (size_t s = 0; s < 2; s++) {
+		struct arena arena = arena_create(16384, 1, 4096);
+		uint64_t offsets[HEADS_MAX] = { 0 };
+		size_t count = take_all(&arena, sizes[s], offsets, HEADS_MAX);
+
+		check_case("heads of %llu bytes", (unsigned long long)sizes[s]);
+		assert_true(count > 3);
+		ns_heads_give(arena.heads, offsets[1], sizes[s]);
+		assert_true(ns_heads_empty(arena.heads, offsets[0]));
+		ns_heads_give(arena.heads, offsets[2], sizes[s]);
+		ns_heads_keep(arena.heads, 0);
+		assert_true(ns_heads_are_sound(arena.heads));
+		/* Neighbours: where two were is one, if they are packed. */
+		if (sizes[s] == 100)
+			assert_number(take(&arena, 200),
+			              offsets[1] < offsets[2] ? offsets[1] : offsets[2]);
+		else
+			assert_number(take(&arena, 4096) + take(&arena, 4096),
+			              offsets[1] + offsets[2]);
+		assert_number(ns_heads_count(arena.heads).heads, count - (sizes[s] == 100 ? 1 : 0));
 		arena_free(&arena);
 	}
 }
@@ -421,6 +490,8 @@ int main(void)
 		cmocka_unit_test(the_hole_that_fits_best_is_taken),
 		cmocka_unit_test(a_block_that_is_wholly_free_becomes_of_either_kind),
 		cmocka_unit_test(heads_taken_at_random_keep_their_bytes),
+		cmocka_unit_test(nothing_is_taken_of_a_block_that_is_emptied),
+		cmocka_unit_test(a_block_that_is_kept_has_room_where_heads_were_given),
 		cmocka_unit_test(blocks_too_large_for_a_header_are_refused),
 		cmocka_unit_test(damage_is_noticed),
 	};

@@ -22,7 +22,7 @@ static int set_up(void **state)
 	struct np_error err;
 
 	assert_non_null(test);
-	assert_np_ok(ns_index_create(1 << 20, 7, &test->index, &err), &err);
+	assert_np_ok(ns_index_create(1 << 20, 7, NULL, &test->index, &err), &err);
 	*state = test;
 	return 0;
 }
@@ -198,7 +198,7 @@ static void it_grows_no_further_than_it_was_made_for(void **state)
 	struct np_error err;
 
 	(void)state;
-	assert_np_ok(ns_index_create(1, 7, &small.index, &err), &err);
+	assert_np_ok(ns_index_create(1, 7, NULL, &small.index, &err), &err);
 	for (size_t i = 0; i < count; i++)
 		add(&small, i);
 	assert_number(ns_index_buckets(small.index), FIRST_BUCKETS);

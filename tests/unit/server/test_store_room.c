@@ -192,6 +192,136 @@ static void empty_objects_have_a_limit_too(void **state)
 
 /* ---- placing ---- */
 
+/* Small objects until there is no room, then again in another order: blocks are mixed well. */
+static int fill_with_small(struct made *made, size_t value_bytes)
+{
+	char value[MADE_HEAD];
+	char key[32];
+	uint64_t random = 1;
+	int count = 0;
+
+	memset(value, 's', sizeof(value));
+	value[value_bytes] = '\0';
+	while (made_counts(made).evictions == 0) {
+		(void)snprintf(key, sizeof(key), "s%d", count++);
+		made_set(made, key, value);
+	}
+	for (int i = 0; i < count; i++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		(void)snprintf(key, sizeof(key), "s%d", (int)((random >> 33) % (unsigned)count));
+		made_set(made, key, value);
+		ns_thread_rest(made->thread);
+	}
+	return count;
+}
+
+static void a_full_head_gets_in_where_all_is_full_of_small_ones(void **state)
+{
+	struct made made = made_default(1, 64);
+	struct np_error err;
+	int count;
+
+	(void)state;
+	made_create(&made);
+	count = fill_with_small(&made, 20);
+	for (int i = 0; i < FULL_HEADS; i++) {
+		assert_np_ok(set_full(&made, "b", i, &err), &err);
+		ns_thread_rest(made.thread);
+	}
+	for (int i = 0; i < FULL_HEADS; i++) {
+		char key[16];
+
+		(void)snprintf(key, sizeof(key), "b%d", i);
+		assert_number(node_of(&made, key), 1);
+	}
+	/* For one block of them two were emptied, and not all that was there has gone. */
+	assert_true(made_counts(&made).objects > (uint64_t)count * 9 / 10);
+	made_destroy(&made);
+}
+
+static void a_small_one_gets_in_where_all_is_full_of_full_heads(void **state)
+{
+	struct made made = made_default(1, 64);
+	char value[3001];
+
+	(void)state;
+	made_create(&made);
+	fill(&made, "a", 64 * FULL_HEADS);
+	memset(value, 'v', 3000);
+	value[3000] = '\0';
+	for (int i = 0; i < 20; i++) {
+		char key[16];
+
+		(void)snprintf(key, sizeof(key), "b%d", i);
+		made_set(&made, key, value);
+		ns_thread_rest(made.thread);
+		assert_string_equal(made_value(&made, key), value);
+	}
+	assert_true(made_counts(&made).objects > UINT64_C(60) * FULL_HEADS);
+	made_destroy(&made);
+}
+
+static void blocks_of_which_something_is_sent_are_left_alone(void **state)
+{
+	struct made made = made_default(1, 2);
+	const struct ns_object *pinned[2];
+	struct np_error err;
+
+	(void)state;
+	made_create(&made);
+	(void)fill_with_small(&made, 1000);
+	/* One in each block. */
+	for (int block = 0; block < 2; block++) {
+		pinned[block] = NULL;
+		for (int i = 0; pinned[block] == NULL; i++) {
+			char key[16];
+
+			(void)snprintf(key, sizeof(key), "s%d", i);
+			pinned[block] = made_get(&made, key);
+			if (pinned[block] == NULL ||
+			    (int)(pinned[block]->head / MADE_BLOCK) == block)
+				continue;
+			ns_object_unpin(made.thread, pinned[block]);
+			pinned[block] = NULL;
+		}
+	}
+	assert_fails(set_full(&made, "b", 0, &err), -ENOSPC, &err, "nothing that may be evicted");
+	/* What else was there has gone, and small ones find their place. */
+	made_set(&made, "c", "small");
+	assert_string_equal(made_value(&made, "c"), "small");
+	ns_object_unpin(made.thread, pinned[1]);
+	assert_np_ok(set_full(&made, "b", 0, &err), &err);
+	assert_number(pinned[0]->head / MADE_BLOCK, 0);
+	ns_object_unpin(made.thread, pinned[0]);
+	ns_thread_rest(made.thread);
+	made_destroy(&made);
+}
+
+static void rules_are_told_the_longest_prefix_first(void **state)
+{
+	static const struct ns_place_rule rules[] = { { "a", NS_PLACE_LOCAL, 0 },
+		                                      { "abc", NS_PLACE_FAR, 0 },
+		                                      { "", NS_PLACE_NODE, 0 } };
+	static const struct ns_place_rule told[] = { { "abc", NS_PLACE_FAR, 2 },
+		                                     { "a", NS_PLACE_LOCAL, 1 },
+		                                     { "", NS_PLACE_NODE, 0 } };
+	struct made made = made_default(3, 1);
+	struct ns_place_rule rule;
+
+	(void)state;
+	made_create(&made);
+	assert_false(ns_store_rule(made.thread, 0, &rule));
+	assert_np_ok(ns_store_place(made.store, rules, 3, NULL), NULL);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(ns_store_rule(made.thread, i, &rule));
+		assert_string_equal(rule.prefix, told[i].prefix);
+		assert_number(rule.place, told[i].place);
+		assert_number(rule.node, told[i].node);
+	}
+	assert_false(ns_store_rule(made.thread, 3, &rule));
+	made_destroy(&made);
+}
+
 static void the_longest_prefix_places_a_key(void **state)
 {
 	static const struct ns_place_rule rules[] = {
@@ -328,6 +458,10 @@ int main(void)
 		cmocka_unit_test(the_limit_on_objects_is_kept),
 		cmocka_unit_test(the_limit_on_objects_refuses_where_nobody_may_go),
 		cmocka_unit_test(empty_objects_have_a_limit_too),
+		cmocka_unit_test(a_full_head_gets_in_where_all_is_full_of_small_ones),
+		cmocka_unit_test(a_small_one_gets_in_where_all_is_full_of_full_heads),
+		cmocka_unit_test(blocks_of_which_something_is_sent_are_left_alone),
+		cmocka_unit_test(rules_are_told_the_longest_prefix_first),
 		cmocka_unit_test(the_longest_prefix_places_a_key),
 		cmocka_unit_test(local_is_the_node_of_the_thread_else_the_nearest),
 		cmocka_unit_test(a_rule_keeps_its_keys_on_its_node),

@@ -34,6 +34,7 @@ struct worker {
 	unsigned wrong;
 	unsigned failed; /* with something else than what can be */
 	unsigned hits;
+	bool stores_full; /* heads among the short ones */
 };
 
 static uint32_t next_random(struct worker *worker, uint32_t below)
@@ -123,6 +124,8 @@ static void set(struct worker *worker, uint32_t number, const char *key)
 	uint64_t cas;
 	int rc;
 
+	if (worker->stores_full && next_random(worker, 8) == 0)
+		request.bytes = piece.bytes = MADE_HEAD;
 	if (next_random(worker, 8) == 0)
 		request.expires_s = 1;
 	rc = ns_draft_begin(worker->thread, &request, &draft, NULL);
@@ -219,7 +222,8 @@ static void run(struct made *made, struct worker workers[THREADS])
 	pthread_t threads[THREADS];
 
 	for (int i = 0; i < THREADS; i++) {
-		workers[i] = (struct worker){ .made = made, .random = 0x9e3779b9u + (unsigned)i };
+		workers[i].made = made;
+		workers[i].random = 0x9e3779b9u + (unsigned)i;
 		assert_number(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
 	}
 	for (int i = 0; i < THREADS; i++)
@@ -261,18 +265,23 @@ static void no_thread_ever_sees_a_wrong_byte(void **state)
 		size_t blocks;
 		uint64_t objects_max;
 		bool no_evict;
+		bool stores_full;
 	} cases[] = {
-		{ 3, 16, 0, false }, /* room for all */
-		{ 1, 1, 0, false },  /* for few: all the time somebody goes */
-		{ 2, 1, 0, true },   /* for few, and nobody may go */
-		{ 2, 2, 50, false }, /* for few objects */
+		{ 3, 16, 0, false, false }, /* room for all */
+		{ 1, 1, 0, false, false },  /* for few: all the time somebody goes */
+		{ 2, 1, 0, true, false },   /* for few, and nobody may go */
+		{ 2, 2, 50, false, false }, /* for few objects */
+		{ 1, 2, 0, false, true },   /* for few: all the time blocks change their kind */
+		{ 2, 3, 0, false, true },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct made made = made_default(cases[i].arenas, cases[i].blocks);
-		struct worker workers[THREADS];
+		struct worker workers[THREADS] = { 0 };
 
+		for (int j = 0; j < THREADS; j++)
+			workers[j].stores_full = cases[i].stores_full;
 		check_case("%zu arenas of %zu blocks", cases[i].arenas, cases[i].blocks);
 		made.config.objects_max = cases[i].objects_max;
 		made.config.no_evict = cases[i].no_evict;
