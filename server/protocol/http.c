@@ -372,7 +372,8 @@ static enum ns_step take_chunks(struct http *http, struct ns_session_context *co
 		case NS_CHUNK_MORE:
 			*used += part;
 			/* One that says that it is too long is not waited for. */
-			if (http->chunks.left <= gathered_max(context) - http->value_bytes)
+			if (ns_chunks_due(&http->chunks) <=
+			    gathered_max(context) - http->value_bytes)
 				return NS_STEP_MORE;
 			rc = -E2BIG;
 			break;

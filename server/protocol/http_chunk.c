@@ -101,6 +101,11 @@ static uint8_t read_frame(struct ns_chunks *chunks, char byte)
 	}
 }
 
+uint64_t ns_chunks_due(const struct ns_chunks *chunks)
+{
+	return chunks->state == DATA ? chunks->left : 0;
+}
+
 enum ns_chunk_step ns_chunks_take(struct ns_chunks *chunks, const char *bytes, size_t count,
                                   size_t *ret_used, struct ns_http_text *ret_data)
 {

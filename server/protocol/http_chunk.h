@@ -30,6 +30,9 @@ enum ns_chunk_step {
 	NS_CHUNK_BAD   /* not chunked, or over a limit */
 };
 
+/* Bytes of data that the chunk at hand still has to bring; 0 while its size is not known. */
+uint64_t ns_chunks_due(const struct ns_chunks *chunks);
+
 enum ns_chunk_step ns_chunks_take(struct ns_chunks *chunks, const char *bytes, size_t count,
                                   size_t *ret_used, struct ns_http_text *ret_data);
 

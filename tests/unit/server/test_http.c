@@ -257,7 +257,7 @@ static const struct exchange exchanges[] = {
 	{ PUT_WITH("/a", ""), "411", true },
 	{ PUT_WITH("/a", "Content-Length: 16385\r\n"), "413", true },
 	{ PUT_WITH("/a", "Content-Length: 18446744073709551615\r\n"), "413", true },
-	{ CHUNKED("/a") "4001\r\n", NULL, false }, /* nothing yet: none of the value has come */
+	{ CHUNKED("/a") "4001\r\n", "413", true }, /* as soon as it is told */
 	{ PUT_WITH("/a", "Content-Range: bytes 0-2/3\r\nContent-Length: 3\r\n") "abc" GET("/a"),
 	  "400 404", false },
 	{ PUT_WITH("/a", "Content-Encoding: gzip\r\nContent-Length: 3\r\n") "abc" GET("/a"),
