@@ -128,9 +128,24 @@ static int prepare_pool(const char *directory, struct np_error *err)
 	return np_cli_written(fflush(stdout) != 0 ? -errno : 0, err);
 }
 
+static int show_plan(const struct ns_options *options, struct np_error *err)
+{
+	struct ns_server *server = NULL;
+	int rc = ns_server_plan(&options->config, &server, err);
+
+	if (rc < 0)
+		return rc;
+	print_notes(ns_server_state(server));
+	rc = np_cli_written(ns_plan_print(ns_server_state(server), stdout), err);
+	ns_server_destroy(server);
+	return rc;
+}
+
 static int act(const struct ns_options *options, struct np_error *err)
 {
-	return options->prepare_pool ? prepare_pool(options->prepare_pool, err) : run(options, err);
+	if (options->prepare_pool)
+		return prepare_pool(options->prepare_pool, err);
+	return options->is_dry_run ? show_plan(options, err) : run(options, err);
 }
 
 int main(int argc, char **argv)

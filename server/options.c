@@ -32,6 +32,9 @@ enum {
 	OPT_ADMIN_PORT,
 	OPT_AUTH_FILE,
 	OPT_READ_ONLY,
+	OPT_DRY_RUN,
+	OPT_ROOT,
+	OPT_XML,
 };
 
 enum { PORT_MAX = 65535, WORKERS_MAX = 1024, CONNECTIONS_MAX = 1 << 20, TIMEOUT_MAX_S = 86400 };
@@ -91,6 +94,11 @@ static const struct argp_option option_table[] = {
 	{ "auth-file", OPT_AUTH_FILE, "FILE", 0, "memcache asks for a user:password of FILE", 3 },
 	{ "http-read-only", OPT_READ_ONLY, NULL, 0, "no PUT, no DELETE", 3 },
 	{ "user", 'u', "USER", 0, "become this user, once memory and ports are had", 3 },
+
+	{ NULL, 0, NULL, 0, "Instead of serving:", 4 },
+	{ "dry-run", OPT_DRY_RUN, NULL, 0, "print the plan of memory and workers as JSON", 4 },
+	{ "root", OPT_ROOT, "DIR", 0, "with --dry-run: plan for the host captured under DIR", 4 },
+	{ "xml", OPT_XML, "FILE", 0, "the same for an hwloc XML export", 4 },
 	{ 0 },
 };
 
@@ -131,6 +139,9 @@ static const struct plain {
 	{ OPT_READ_ONLY, FLAG, MEMBER(http_read_only), NULL, 0, 0 },
 	{ 'u', TEXT, offsetof(struct ns_options, user), NULL, 0, 0 },
 	{ OPT_PREPARE_POOL, TEXT, offsetof(struct ns_options, prepare_pool), NULL, 0, 0 },
+	{ OPT_DRY_RUN, FLAG, offsetof(struct ns_options, is_dry_run), NULL, 0, 0 },
+	{ OPT_ROOT, TEXT, MEMBER(root), NULL, 0, 0 },
+	{ OPT_XML, TEXT, MEMBER(xml), NULL, 0, 0 },
 };
 
 static int parse_size(const char *option, const char *text, uint64_t *ret, struct np_error *err)
@@ -366,13 +377,28 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return rc == ARGP_ERR_UNKNOWN ? parse_other(key, arg, options) : rc;
 }
 
+static int check(struct ns_options *options)
+{
+	const struct ns_config *config = &options->config;
+
+	if (config->root && config->xml)
+		return np_error_set(&options->err, EINVAL, "--root contradicts --xml");
+	if ((config->root || config->xml) && !options->is_dry_run)
+		return np_error_set(&options->err, EINVAL,
+		                    "%s wants --dry-run: a captured host cannot serve",
+		                    config->root ? "--root" : "--xml");
+	return 0;
+}
+
 int ns_options_parse(int argc, char **argv, struct ns_options *ret)
 {
 	static const struct argp argp = { .options = option_table, .parser = parse, .doc = doc };
+	int rc;
 
 	*ret = (struct ns_options){ 0 };
 	ns_config_default(&ret->config);
-	return np_cli_parse(&argp, argc, argv, 0, ret, &ret->err);
+	rc = np_cli_parse(&argp, argc, argv, 0, ret, &ret->err);
+	return rc < 0 ? rc : check(ret);
 }
 
 void ns_options_release(struct ns_options *options)

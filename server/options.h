@@ -14,6 +14,7 @@ struct ns_options {
 	const char *pools[NS_POOLS_MAX];
 	bool has_head;  /* --ram-head was given */
 	bool has_block; /* --block */
+	bool is_dry_run;
 	struct ns_place_rule rules[NS_PLACES_MAX];
 	char *prefixes[NS_PLACES_MAX]; /* owned */
 	struct np_error err;

@@ -110,8 +110,6 @@ static int take_config(struct ns_server *server, const struct ns_config *given,
 	struct ns_config *config = &server->config;
 
 	*config = *given;
-	if (config->root || config->xml)
-		return np_error_set(err, EINVAL, "a captured host cannot serve");
 	if (config->workers > WORKERS_MAX || config->connections_max == 0)
 		return np_error_set(err, EINVAL, "at most %d workers, and at least one connection",
 		                    WORKERS_MAX);
@@ -218,10 +216,19 @@ static bool is_device(const char *numa)
 	return numa && strcmp(numa, "auto") != 0 && strspn(numa, "0123456789") != strlen(numa);
 }
 
+static bool is_captured(const struct ns_config *config)
+{
+	return config->root || config->xml;
+}
+
 static int plan_memory(struct ns_server *server, struct np_error *err)
 {
 	const struct ns_config *config = &server->config;
-	struct np_topology_source source = { .scope = NP_TOPOLOGY_MEMORY | NP_TOPOLOGY_GROUPS };
+	struct np_topology_source source = {
+		.root = config->root,
+		.hwloc_xml = config->xml,
+		.scope = NP_TOPOLOGY_MEMORY | NP_TOPOLOGY_GROUPS,
+	};
 	struct ifaddrs *interfaces = NULL;
 	struct held held = { .count = 0 };
 	int rc;
@@ -232,12 +239,13 @@ static int plan_memory(struct ns_server *server, struct np_error *err)
 	} else {
 		source.scope |= NP_TOPOLOGY_NICS;
 	}
-	rc = np_sysroot_open(NULL, &server->root, err);
+	rc = np_sysroot_open(config->root, &server->root, err);
 	if (rc == 0)
 		rc = np_topology_load(&source, &server->topology, err);
 	if (rc < 0)
 		return rc;
-	if (getifaddrs(&interfaces) == 0)
+	/* Addresses are this host's, not a captured one's. */
+	if (!is_captured(config) && getifaddrs(&interfaces) == 0)
 		find_devices(config->listen_address, interfaces, &held);
 	rc = ns_memory_plan_make(config, server->topology, held.names, held.count, &server->plan,
 	                         err);
@@ -345,7 +353,8 @@ static void describe(struct ns_server *server)
 	};
 }
 
-static int build(struct ns_server *server, const struct ns_config *config, struct np_error *err)
+/* What can be done without changing anything. */
+static int make_plan(struct ns_server *server, const struct ns_config *config, struct np_error *err)
 {
 	int rc = take_config(server, config, err);
 
@@ -355,6 +364,16 @@ static int build(struct ns_server *server, const struct ns_config *config, struc
 		rc = plan_memory(server, err);
 	if (rc == 0)
 		rc = choose_cpus(server, err);
+	describe(server);
+	return rc;
+}
+
+static int build(struct ns_server *server, const struct ns_config *config, struct np_error *err)
+{
+	int rc = make_plan(server, config, err);
+
+	if (rc == 0 && is_captured(config))
+		rc = np_error_set(err, EINVAL, "a captured host cannot serve");
 	/* Before memory is mapped, which takes long: an address that is taken is found out at once. */
 	if (rc == 0)
 		rc = ns_listeners_open(&server->config, server->worker_count, &server->listeners,
@@ -380,7 +399,11 @@ int ns_server_prepare_pool(const char *directory, struct np_error *err)
 	return ns_pool_prepare(directory, err);
 }
 
-int ns_server_create(const struct ns_config *config, struct ns_server **ret, struct np_error *err)
+typedef int build_fn(struct ns_server *server, const struct ns_config *config,
+                     struct np_error *err);
+
+static int create(const struct ns_config *config, build_fn *step, struct ns_server **ret,
+                  struct np_error *err)
 {
 	struct ns_server *server = calloc(1, sizeof(*server));
 	int rc;
@@ -389,12 +412,22 @@ int ns_server_create(const struct ns_config *config, struct ns_server **ret, str
 		return np_error_sys(err, ENOMEM, "server");
 	server->stop_fd = -1;
 	server->root.fd = -1;
-	rc = build(server, config, err);
+	rc = step(server, config, err);
 	if (rc < 0)
 		ns_server_destroy(server);
 	else
 		*ret = server;
 	return rc;
+}
+
+int ns_server_create(const struct ns_config *config, struct ns_server **ret, struct np_error *err)
+{
+	return create(config, build, ret, err);
+}
+
+int ns_server_plan(const struct ns_config *config, struct ns_server **ret, struct np_error *err)
+{
+	return create(config, make_plan, ret, err);
 }
 
 struct thread {
