@@ -40,8 +40,8 @@ if ! build >build/quickstart.log 2>&1; then
 	exit 1
 fi
 built=$PWD/build/release
-PATH=$built/probe:$built/launcher:$built/counters:$built/server/client:$built/examples:$PATH
-echo "built: build/release/probe/numaprobe, build/release/launcher/numarun, build/release/counters/numacount, build/release/server/client/numalat"
+PATH=$built/probe:$built/launcher:$built/counters:$built/server:$built/server/client:$built/examples:$PATH
+echo "built: build/release/probe/numaprobe, build/release/launcher/numarun, build/release/counters/numacount, build/release/server/numastore, build/release/server/client/numalat"
 
 say "2. What this host looks like"
 run numaprobe report
@@ -60,3 +60,6 @@ fi
 
 say "5. What this host can count, and why not more"
 run numacount explain || true # 1 says that memory controllers and links cannot be counted here
+
+say "6. The main job at small size: server and client placed, verified, counted, measured"
+run examples/main_job.sh "$nic"
