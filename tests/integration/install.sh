@@ -48,14 +48,15 @@ done < <(find "$dir/usr/include" -name '*.h' | sort)
 
 # Every function that a header declares is exported, and nothing else is but what our own libraries
 # have from each other, under a version of its own.
-for library in numaprobe numarun numacount; do
+for library in numaprobe numarun numacount numastore; do
 	nm -D --defined-only "$lib/lib$library.so" | awk '$2 == "T" && !/@@.*_PRIVATE$/ { sub(/@.*/, "", $3); print $3 }' | sort >"$dir/exported"
-	grep -hoE '\bn[prc]_[a-z0-9_]+\(' "$dir/usr/include/$library"/*.h | tr -d '(' | sort -u |
+	grep -hoE '\bn[prcs]_[a-z0-9_]+\(' "$dir/usr/include/$library"/*.h | tr -d '(' | sort -u |
 		grep -vE '^np_bitmap_for_each$|_fn$' >"$dir/named"
 	# Comments of one library's headers may speak of the other's functions.
 	prefix=np_
 	[ $library != numarun ] || prefix=nr_
 	[ $library != numacount ] || prefix=nc_
+	[ $library != numastore ] || prefix=ns_
 	grep "^$prefix" "$dir/named" | grep -vE '_$' >"$dir/declared"
 	check "lib$library exports what its headers declare" diff "$dir/declared" "$dir/exported"
 	check "lib$library finds all that it calls" is_complete "$lib/lib$library.so"
@@ -65,6 +66,9 @@ done
 check "an example through pkg-config" gcc $flags "$source/examples/rank_nic.c" -o "$dir/rank_nic" $(pkg-config --cflags --libs libnumaprobe)
 # shellcheck disable=SC2046,SC2086 # words
 check "an example of libnumacount through pkg-config" gcc $flags "$source/examples/count.c" -o "$dir/count" $(pkg-config --cflags --libs libnumacount)
+# shellcheck disable=SC2046,SC2086 # words
+check "an embedded server through pkg-config" gcc $flags "$source/examples/embed_server.c" -o "$dir/embed_server" $(pkg-config --cflags --libs libnumastore) -pthread
+check "the embedded server serves itself" grep -q "^/greeting, 30 bytes: Hello" <("$dir/embed_server" </dev/null)
 mkdir "$dir/project"
 cp "$source/examples/rank_nic.c" "$source/examples/count.c" "$dir/project/"
 cat >"$dir/project/CMakeLists.txt" <<'CMAKE'
