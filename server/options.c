@@ -37,6 +37,7 @@ enum {
 	OPT_XML,
 };
 
+enum { ITEM_BYTES_MIN = 1 << 10, ITEM_BYTES_MAX = 1 << 30 }; /* memcached's for -I */
 enum { PORT_MAX = 65535, WORKERS_MAX = 1024, CONNECTIONS_MAX = 1 << 20, TIMEOUT_MAX_S = 86400 };
 
 static const struct argp_option option_table[] = {
@@ -77,7 +78,7 @@ static const struct argp_option option_table[] = {
 	{ "io", OPT_IO, "uring|threads|auto", 0,
 	  "how pools are read and written; auto, the default: by io_uring where there is one", 2 },
 	{ NULL, 'm', "MIB", 0, "as --memory, in MiB", 2 },
-	{ NULL, 'I', "SIZE", 0, "as --max-object-size; heads become as long", 2 },
+	{ NULL, 'I', "SIZE", 0, "as --max-object-size, 1K to 1G; heads become as long", 2 },
 	{ NULL, 'M', NULL, 0, "an error instead of eviction when memory is full", 2 },
 	{ NULL, 'c', "N", 0, "connections at a time, 1024 unless given", 2 },
 	{ NULL, 'o', "idle_timeout=SECONDS", 0,
@@ -200,9 +201,10 @@ static int parse_item_size(const char *text, struct ns_options *options)
 	struct ns_config *config = &options->config;
 	int rc = parse_size("-I", text, &config->object_bytes_max, &options->err);
 
-	if (rc < 0 || config->object_bytes_max > UINT64_C(1) << 40)
-		return rc < 0 ? rc
-		              : np_error_set(&options->err, EINVAL, "-I: '%s' is too long", text);
+	if (rc < 0)
+		return rc;
+	if (config->object_bytes_max < ITEM_BYTES_MIN || config->object_bytes_max > ITEM_BYTES_MAX)
+		return np_error_set(&options->err, EINVAL, "-I: '%s' is not in 1K..1G", text);
 	while (!options->has_head && config->head_bytes < config->object_bytes_max)
 		config->head_bytes *= 2;
 	while (!options->has_block && config->block_bytes < config->head_bytes)

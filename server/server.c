@@ -349,6 +349,7 @@ static void describe(struct ns_server *server)
 		.arena_count = server->arenas.count,
 		.workers = server->counts,
 		.worker_count = server->worker_count,
+		.ports = server->listeners.ports,
 		.worker_cpus = server->cpus,
 	};
 }

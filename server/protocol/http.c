@@ -102,12 +102,6 @@ static void refuse_range(struct http *http, uint64_t bytes, struct ns_output *ou
 
 /* ---- GET and HEAD ---- */
 
-/* A stale mark of memcache's meta commands gives an object a new cas where it lies. */
-static uint64_t cas_of(const struct ns_object *object)
-{
-	return __atomic_load_n(&object->cas, __ATOMIC_ACQUIRE);
-}
-
 static void answer_unchanged(struct http *http, uint64_t cas, struct ns_output *output)
 {
 	struct ns_http_answer answer;
@@ -172,7 +166,7 @@ static void get(struct http *http, struct ns_session_context *context, struct ns
 		refuse(http, 404, "no such key", output);
 		return;
 	}
-	cas = cas_of(object);
+	cas = ns_object_cas(object);
 	switch (ns_http_condition(head, cas)) {
 	case NS_HTTP_GO:
 		answer_object(http, context, object, cas, output);
@@ -210,7 +204,7 @@ static uint64_t look_up(struct ns_session_context *context, const char *key, siz
 
 	if (!object)
 		return 0;
-	cas = cas_of(object);
+	cas = ns_object_cas(object);
 	ns_object_unpin(context->thread, object);
 	return cas;
 }

@@ -28,7 +28,7 @@ void ns_memcache_get(struct ns_talk *talk, const struct ns_command *command, str
 	ns_reply_number(&reply, ns_object_bytes(object));
 	if (wants_cas) {
 		ns_reply_add(&reply, " ", 1);
-		ns_reply_number(&reply, __atomic_load_n(&object->cas, __ATOMIC_ACQUIRE));
+		ns_reply_number(&reply, ns_object_cas(object));
 	}
 	ns_reply_add(&reply, "\r\n", 2);
 	ns_talk_add(talk, reply.bytes, reply.len);

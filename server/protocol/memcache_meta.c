@@ -77,7 +77,7 @@ static void add_flag(struct ns_reply *reply, char flag, int64_t value)
 static void add_cas(struct ns_reply *reply, const struct ns_object *object)
 {
 	ns_reply_text(reply, " c");
-	ns_reply_number(reply, __atomic_load_n(&object->cas, __ATOMIC_ACQUIRE));
+	ns_reply_number(reply, ns_object_cas(object));
 }
 
 static void touch(struct ns_talk *talk, const struct ns_command *command)
@@ -218,7 +218,7 @@ void ns_memcache_me(struct ns_talk *talk, const struct ns_command *command)
 	                                ? talk->context->now_s - read_s
 	                                : 0);
 	ns_reply_text(&reply, " cas=");
-	ns_reply_number(&reply, __atomic_load_n(&object->cas, __ATOMIC_ACQUIRE));
+	ns_reply_number(&reply, ns_object_cas(object));
 	ns_reply_text(&reply,
 	              ns_object_mark(object, 0, 0) & NS_MARK_FETCHED ? " fetch=yes" : " fetch=no");
 	ns_reply_text(&reply, " cls=");

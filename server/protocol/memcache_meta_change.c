@@ -54,7 +54,7 @@ static int try_empty(struct ns_talk *talk, const struct ns_command *command)
 
 	if (object == NULL)
 		return -ENOENT;
-	cas = __atomic_load_n(&object->cas, __ATOMIC_ACQUIRE);
+	cas = ns_object_cas(object);
 	request.expires_s = __atomic_load_n(&object->expires_s, __ATOMIC_RELAXED);
 	ns_object_unpin(thread, object);
 	if (command->has_cas && command->cas != cas)
@@ -80,12 +80,25 @@ static int empty(struct ns_talk *talk, const struct ns_command *command)
 	return rc == -EAGAIN ? -EEXIST : rc;
 }
 
+/* No object has the number 0, and the store takes it for none. */
+static int refuse_zero(struct ns_talk *talk, const struct ns_command *command)
+{
+	const struct ns_object *object = peek(talk, command);
+
+	if (object == NULL)
+		return -ENOENT;
+	ns_object_unpin(talk->context->thread, object);
+	return -EEXIST;
+}
+
 void ns_memcache_md(struct ns_talk *talk, const struct ns_command *command)
 {
 	struct ns_thread *thread = talk->context->thread;
 	int rc;
 
-	if (ns_command_has(command, 'x'))
+	if (command->has_cas && command->cas == 0)
+		rc = refuse_zero(talk, command);
+	else if (ns_command_has(command, 'x'))
 		rc = empty(talk, command);
 	else if (ns_command_has(command, 'I'))
 		rc = ns_store_invalidate(thread, command->key, command->key_len, command->cas,

@@ -368,8 +368,8 @@ void ns_command_parse(const char *line, size_t len, struct ns_command *ret)
 		ret->error = "ERROR";
 		return;
 	}
-	/* The key of "delete noreply" is no wish. */
-	ret->is_quiet = verb->may_be_quiet && words.count > verb->words_min &&
+	/* Where a number should stand it is a wish too; but the key of "delete noreply" is none. */
+	ret->is_quiet = verb->may_be_quiet && words.count > (verb->words_min < 2 ? 1U : 2U) &&
 	                ns_span_is(words.word[words.count - 1], "noreply");
 	if (has_control(words.rest))
 		refuse(ret, bad_format);

@@ -35,6 +35,12 @@ static uint64_t arena_bytes(const struct ns_server_state *server)
 	return bytes;
 }
 
+/* Two counters of a pair that is read while it changes: never below 0 for that. */
+static uint64_t misses(uint64_t all, uint64_t hits)
+{
+	return all > hits ? all - hits : 0;
+}
+
 /* ---- stats ---- */
 
 static void stat_process(struct ns_talk *talk)
@@ -61,6 +67,8 @@ static void stat_connections(struct ns_talk *talk, const struct ns_worker_counts
 	ns_talk_stat(talk, "curr_connections", workers->connections);
 	ns_talk_stat(talk, "total_connections", workers->connections_total);
 	ns_talk_stat(talk, "rejected_connections", workers->connections_rejected);
+	/* Who is one too many is turned away; nobody stops listening for that. */
+	ns_talk_stat(talk, "listen_disabled_num", 0);
 	ns_talk_stat(talk, "idle_kicks", workers->connections_timed_out);
 	ns_talk_stat(talk, "accepting_conns", accepts);
 	ns_talk_stat(talk, "threads", server->worker_count);
@@ -86,7 +94,7 @@ static void stat_keys(struct ns_talk *talk, const struct ns_counts *counts)
 		{ "get_misses", counts->get_misses },
 		{ "get_expired", counts->get_expired },
 		{ "get_flushed", counts->get_flushed },
-		{ "delete_misses", counts->deletes - counts->delete_hits },
+		{ "delete_misses", misses(counts->deletes, counts->delete_hits) },
 		{ "delete_hits", counts->delete_hits },
 		{ "incr_misses", counts->incr_misses },
 		{ "incr_hits", counts->incr_hits },
@@ -96,7 +104,7 @@ static void stat_keys(struct ns_talk *talk, const struct ns_counts *counts)
 		{ "cas_hits", counts->cas_hits },
 		{ "cas_badval", counts->cas_badval },
 		{ "touch_hits", counts->touch_hits },
-		{ "touch_misses", counts->touches - counts->touch_hits },
+		{ "touch_misses", misses(counts->touches, counts->touch_hits) },
 		{ "store_too_large", counts->too_large },
 		{ "store_no_memory", counts->out_of_memory },
 		{ "bytes", counts->object_bytes },
@@ -153,7 +161,7 @@ static void stat_settings(struct ns_talk *talk)
 
 	ns_talk_stat(talk, "maxbytes", arena_bytes(server));
 	ns_talk_stat(talk, "maxconns", config->connections_max);
-	ns_talk_stat_text(talk, "tcpport", "%d", config->memcache_port);
+	ns_talk_stat_text(talk, "tcpport", "%d", server->ports[NS_SESSION_MEMCACHE]);
 	ns_talk_stat(talk, "udpport", 0);
 	stat_text_or_null(talk, "inter", config->listen_address);
 	ns_talk_stat_text(talk, "evictions", "%s", on_off(!config->no_evict));
@@ -183,7 +191,7 @@ static void stat_settings(struct ns_talk *talk)
 	ns_talk_stat_text(talk, "lock_memory", "%s", yes_no(config->lock_memory));
 }
 
-/* ---- stats placement, items, slabs: by arena ---- */
+/* ---- stats placement, items: by arena; slabs ---- */
 
 /* In one word, as clients cut a line at its blanks. */
 static void stat_arena(struct ns_talk *talk, size_t arena)
@@ -279,21 +287,11 @@ static void stat_items(struct ns_talk *talk)
 	}
 }
 
+/* Monitors expect a lot of each class of sizes, and there are none. */
 static void stat_slabs(struct ns_talk *talk)
 {
-	const struct ns_server_state *server = talk->context->server;
-
-	for (size_t i = 0; i < ns_store_arena_count(talk->context->store); i++) {
-		struct ns_arena_counts counts = ns_store_arena(talk->context->store, i);
-		const struct ns_heads_counts *heads = &counts.heads;
-
-		stat_of_arena(talk, "", i, "total_pages",
-		              heads->free_blocks + heads->slot_blocks + heads->packed_blocks);
-		stat_of_arena(talk, "", i, "used_chunks", heads->heads);
-		stat_of_arena(talk, "", i, "mem_requested", heads->taken_bytes);
-	}
-	ns_talk_stat(talk, "active_slabs", ns_store_arena_count(talk->context->store));
-	ns_talk_stat(talk, "total_malloced", arena_bytes(server));
+	ns_talk_stat(talk, "active_slabs", 0);
+	ns_talk_stat(talk, "total_malloced", arena_bytes(talk->context->server));
 }
 
 static void stat_sizes(struct ns_talk *talk)
@@ -392,6 +390,7 @@ void ns_memcache_stats(struct ns_talk *talk, const struct ns_command *command)
 	(void)ns_span_word(&rest, &kind);
 	if (ns_span_is(kind, "reset")) {
 		ns_store_reset_counts(talk->context->store);
+		ns_state_reset_counts(talk->context->server);
 		ns_talk_say(talk, "RESET");
 		return;
 	}

@@ -219,8 +219,9 @@ static void mark_if_late(struct ns_talk *talk)
 
 	if (there == NULL)
 		return;
-	cas = __atomic_load_n(&there->cas, __ATOMIC_ACQUIRE);
-	if (command->cas < cas) {
+	cas = ns_object_cas(there);
+	/* 0 is nobody's number. */
+	if (command->cas != 0 && command->cas < cas) {
 		uint8_t kept = ns_object_mark(there, 0, 0) & NS_MARK_WINNER;
 
 		(void)ns_object_mark(state->draft.object, NS_MARK_STALE | kept, 0);

@@ -12,7 +12,7 @@ const char *ns_state_engine_name(enum ns_tail_engine engine)
 	return names[engine];
 }
 
-void ns_state_sum(const struct ns_server_state *state, struct ns_worker_counts *ret)
+static void sum(const struct ns_server_state *state, struct ns_worker_counts *ret)
 {
 	*ret = (struct ns_worker_counts){ 0 };
 	for (unsigned i = 0; i < state->worker_count; i++) {
@@ -22,4 +22,24 @@ void ns_state_sum(const struct ns_server_state *state, struct ns_worker_counts *
 		NS_WORKER_COUNTERS(X)
 #undef X
 	}
+}
+
+void ns_state_sum(const struct ns_server_state *state, struct ns_worker_counts *ret)
+{
+	sum(state, ret);
+#define X(name) ret->name -= __atomic_load_n(&state->reset.name, __ATOMIC_RELAXED);
+	NS_WORKER_COUNTERS(X)
+#undef X
+}
+
+/* Only its worker may write a counter, so the sums of this moment are noted down. */
+void ns_state_reset_counts(struct ns_server_state *state)
+{
+	struct ns_worker_counts now;
+
+	sum(state, &now);
+	now.connections = 0;
+#define X(name) __atomic_store_n(&state->reset.name, now.name, __ATOMIC_RELAXED);
+	NS_WORKER_COUNTERS(X)
+#undef X
 }

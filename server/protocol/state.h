@@ -11,10 +11,10 @@
 /* Of one worker, relaxed atomic: written by it, read by all. */
 #define NS_WORKER_COUNTERS(X)                                                                      \
 	X(connections)                                                                             \
-	X(connections_total) X(connections_rejected) X(connections_timed_out) X(bytes_read)        \
-		X(bytes_written) X(cmd_get) X(cmd_set) X(cmd_touch) X(cmd_flush) X(cmd_meta)       \
-			X(auth_cmds) X(auth_errors) X(http_requests) X(http_errors)                \
-				X(protocol_errors) X(yields)
+	X(connections_total)                                                                       \
+	X(connections_rejected) X(connections_timed_out) X(bytes_read) X(bytes_written) X(cmd_get) \
+		X(cmd_set) X(cmd_touch) X(cmd_flush) X(cmd_meta) X(auth_cmds) X(auth_errors)       \
+			X(http_requests) X(http_errors) X(protocol_errors) X(yields)
 
 struct ns_worker_counts {
 #define X(name) uint64_t name;
@@ -36,16 +36,22 @@ struct ns_server_state {
 	const struct ns_arena *arenas;
 	const struct ns_arena_report *reports; /* one for each arena, as verified */
 	size_t arena_count;
+	const int *ports; /* that are listened on, by ns_session_kind; 0 = none */
 	struct ns_worker_counts *workers;
 	unsigned worker_count;
 	const unsigned *worker_cpus; /* OS indexes, one for each worker */
 	bool is_draining;            /* atomic */
-	enum ns_tail_engine engine;  /* atomic: what workers found; AUTO before, and without pools */
+	enum ns_tail_engine engine; /* atomic: what workers found; AUTO before, and without pools */
+	/* Relaxed atomics: sums at the last reset. */
+	struct ns_worker_counts reset;
 };
 
 /* "uring", "threads", "auto". */
 const char *ns_state_engine_name(enum ns_tail_engine engine);
 
+/* Since the last reset, but for the connections that there are. */
 void ns_state_sum(const struct ns_server_state *state, struct ns_worker_counts *ret);
+/* From any thread. */
+void ns_state_reset_counts(struct ns_server_state *state);
 
 #endif

@@ -18,6 +18,18 @@ static int64_t clock_ns(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+/*
+ * Of before the first. They begin beyond those of an earlier run, whose numbers clients may remember (as ETags, say):
+ * it would have had to give more than a million a second.
+ */
+static uint64_t cas_at_first(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 uint32_t ns_store_now_s(const struct ns_store *store)
 {
 	return (uint32_t)((clock_ns() - store->started_ns) / 1000000000) + FIRST_SECOND;
@@ -111,6 +123,7 @@ int ns_store_create(const struct ns_store_setup *setup, struct ns_store **ret, s
 	pthread_mutex_init(&store->sweep.lock, NULL);
 	pthread_mutex_init(&store->types.lock, NULL);
 	store->started_ns = clock_ns();
+	store->cas = cas_at_first();
 	store->flush = (uint64_t)UINT32_MAX << 32;
 	set_limits(store, setup);
 	rc = set_up_parts(store, setup, err);

@@ -28,7 +28,7 @@ struct ns_object {
 	uint8_t key_len;
 	uint32_t flags;     /* memcache's */
 	uint32_t expires_s; /* atomic: on the store's clock; 0 = never */
-	uint32_t read_s;    /* atomic: when last read; 0 = never */
+	uint32_t read_s;    /* atomic: when last read or touched, else stored */
 	uint32_t pins;      /* atomic: 0 = dead; the index has one */
 	uint32_t tail;      /* its number, tail/tail.h; 0 = all of it is in RAM */
 	uint8_t type;       /* of content, for HTTP: place in the store's table; 0 = not told */

@@ -80,8 +80,11 @@ int ns_store_touch(struct ns_thread *thread, const char *key, size_t key_len, ui
 	struct found found = lock_key(thread, key, key_len);
 	int rc = check_found(found.living, 0);
 
-	if (rc == 0)
+	if (rc == 0) {
 		__atomic_store_n(&found.living->expires_s, expires_s, __ATOMIC_RELAXED);
+		__atomic_store_n(&found.living->read_s, ns_store_now_s(thread->store),
+		                 __ATOMIC_RELAXED);
+	}
 	ns_index_unlock(thread->store->index, found.hash);
 	ns_counter_add(&thread->counts.touches, 1);
 	if (rc == 0)

@@ -117,7 +117,10 @@ int ns_draft_begin(struct ns_thread *thread, const struct ns_store_request *requ
 	return rc;
 }
 
-/* Nobody else has ever seen it: no epoch has to pass. */
+/*
+ * Nobody else has ever seen it, so no epoch has to pass; but for those whom its maker gave a pin, and then it goes
+ * when they are done.
+ */
 void ns_draft_drop(struct ns_thread *thread, struct ns_draft *draft)
 {
 	struct ns_store *store = thread->store;
@@ -125,6 +128,11 @@ void ns_draft_drop(struct ns_thread *thread, struct ns_draft *draft)
 
 	if (object == NULL)
 		return;
+	if (__atomic_load_n(&object->pins, __ATOMIC_ACQUIRE) > 1) {
+		ns_object_unpin(thread, object);
+		*draft = (struct ns_draft){ 0 };
+		return;
+	}
 	if (object->tail != 0)
 		ns_tail_unpin(store->tails, object->tail);
 	ns_room_give(store, object->arena, object->head, draft->head_bytes);
@@ -162,7 +170,9 @@ static uint64_t link_in(struct ns_thread *thread, struct ns_object *object, stru
 	if (cas == 0)
 		cas = __atomic_add_fetch(&store->cas, 1, __ATOMIC_RELAXED);
 	object->cas = cas;
-	object->pins = 2; /* the index's, and ours until it is settled */
+	/* One is the index's now; ours goes on until it is settled. */
+	(void)__atomic_fetch_add(&object->pins, 1, __ATOMIC_RELAXED);
+	object->read_s = now_s;
 	object->marks = (uint8_t)((object->marks & NS_MARKS_SHOWN) | NS_MARK_LINKED |
 	                          generation << NS_GENERATION_SHIFT);
 	/* Whoever was read goes on as one that was. */

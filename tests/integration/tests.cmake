@@ -48,3 +48,26 @@ foreach(name http_curl http_refusals peers)
 	add_test(NAME integration.${name} COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/${name}.py)
 	np_set_up_test(integration.${name} integration 400)
 endforeach()
+
+# numastore over memcache: other people's clients, what is no request, and memcached beside it. Debian's packages for
+# Python are for its own one.
+set(np_debian_python /usr/bin/python3)
+if(NOT EXISTS ${np_debian_python})
+	set(np_debian_python python3)
+endif()
+foreach(case capable tools pymemcache)
+	add_test(NAME integration.memcache_clients.${case}
+		COMMAND ${np_debian_python} ${CMAKE_CURRENT_LIST_DIR}/memcache_clients.py ${case})
+	np_set_up_test(integration.memcache_clients.${case} integration 300)
+endforeach()
+foreach(case table numbers quiet meta limits memory auth peers)
+	add_test(NAME integration.memcache_refusals.${case}
+		COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/memcache_refusals.py ${case})
+	np_set_up_test(integration.memcache_refusals.${case} integration 300)
+endforeach()
+add_test(NAME integration.memcache_differential
+	COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/memcache_differential.py --seed 1,2,3 --rounds 40)
+np_set_up_test(integration.memcache_differential integration 300)
+add_test(NAME integration.memcache_differential.large
+	COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/memcache_differential.py --large --seed 4 --rounds 10)
+np_set_up_test(integration.memcache_differential.large integration 300)

@@ -308,6 +308,9 @@ static void noreply_is_known_with_an_error_too(void **state)
 	assert_number(parsed_text("set a 0 0 abc noreply").is_quiet, true);
 	assert_number(parsed_text("incr a x noreply").is_quiet, true);
 	assert_number(parsed_text("delete a foo noreply").is_quiet, true);
+	assert_number(parsed_text("set a 0 0 noreply").is_quiet, true);
+	assert_number(parsed_text("incr a noreply").is_quiet, true);
+	assert_number(parsed_text("touch a noreply").is_quiet, true);
 	assert_number(parsed_text("set a 0 0 3 noreply x").is_quiet, false);
 }
 

@@ -2,6 +2,7 @@
 #include "made_store.h"
 
 #include <stdio.h>
+#include <time.h>
 
 static int set_up(void **state)
 {
@@ -59,9 +60,9 @@ static void peek_leaves_no_trace(void **state)
 	const struct ns_object *object;
 
 	made_set(made, "a", "1");
-	object = ns_store_peek(made->thread, "a", 1, made->now_s);
+	object = ns_store_peek(made->thread, "a", 1, made->now_s + 1000);
 	assert_non_null(object);
-	assert_number(object->read_s, 0);
+	assert_true(object->read_s < made->now_s + 1000);
 	assert_number(ns_object_mark(object, 0, 0), 0);
 	ns_object_unpin(made->thread, object);
 	assert_null(ns_store_peek(made->thread, "b", 1, made->now_s));
@@ -170,6 +171,64 @@ static void cas_numbers_grow_and_can_be_set(void **state)
 	assert_number(ns_draft_store(made->thread, &draft, NS_SET, 0, 99999, &cas), NS_STORED);
 	assert_number(cas, 99999);
 	assert_number(made_cas(made, "a"), 99999);
+}
+
+/* What was given in an earlier run is not given again. */
+static void cas_numbers_begin_at_the_time_of_day(void **state)
+{
+	struct made *made = *state;
+	struct timespec now;
+	uint64_t now_us;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	now_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	made_set(made, "a", "1");
+	assert_true(made_cas(made, "a") <= now_us + 1);
+	assert_true(made_cas(made, "a") > now_us - UINT64_C(3600000000));
+}
+
+static void a_pin_on_a_draft_outlives_its_storing(void **state)
+{
+	struct made *made = *state;
+	const struct ns_object *object;
+	struct ns_draft draft;
+	struct np_error err;
+	uint64_t cas;
+	size_t size;
+
+	assert_np_ok(made_draft(made, "a", "value", 5, &draft, &err), &err);
+	object = draft.object;
+	ns_object_pin(object);
+	assert_number(ns_draft_store(made->thread, &draft, NS_SET, 0, 0, &cas), NS_STORED);
+	assert_number(ns_store_delete(made->thread, "a", 1, 0), 0);
+	ns_thread_rest(made->thread);
+	assert_memory_equal(ns_object_head(made->store, object, &size), "value", 5);
+	assert_number(ns_store_arena(made->store, 0).heads.heads, 1);
+	ns_object_unpin(made->thread, object);
+	ns_thread_rest(made->thread);
+	assert_number(ns_store_arena(made->store, 0).heads.heads, 0);
+}
+
+static void a_pin_on_a_draft_outlives_its_dropping(void **state)
+{
+	struct made *made = *state;
+	const struct ns_object *object;
+	struct ns_draft draft;
+	struct np_error err;
+	size_t size;
+
+	assert_np_ok(made_draft(made, "a", "value", 5, &draft, &err), &err);
+	object = draft.object;
+	ns_object_pin(object);
+	ns_draft_drop(made->thread, &draft);
+	assert_null(draft.object);
+	ns_thread_rest(made->thread);
+	assert_memory_equal(ns_object_head(made->store, object, &size), "value", 5);
+	assert_number(ns_store_arena(made->store, 0).heads.heads, 1);
+	ns_object_unpin(made->thread, object);
+	ns_thread_rest(made->thread);
+	assert_number(ns_store_arena(made->store, 0).heads.heads, 0);
+	assert_number(made_counts(made).objects, 0);
 }
 
 static void who_has_the_old_value_keeps_it_whole(void **state)
@@ -600,6 +659,9 @@ int main(void)
 		store_test(an_object_larger_than_allowed_is_refused),
 		store_test(modes_decide_by_what_is_there),
 		store_test(cas_numbers_grow_and_can_be_set),
+		store_test(cas_numbers_begin_at_the_time_of_day),
+		store_test(a_pin_on_a_draft_outlives_its_storing),
+		store_test(a_pin_on_a_draft_outlives_its_dropping),
 		store_test(who_has_the_old_value_keeps_it_whole),
 		store_test(memory_of_the_dead_is_used_again),
 		store_test(an_expired_object_is_not_returned_and_goes),
