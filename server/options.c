@@ -4,6 +4,7 @@
 #include "../probe/base/cli.h"
 
 #include <errno.h>
+#include <math.h>
 #include <numarun/preflight.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,6 +20,9 @@ enum {
 	OPT_RAM_HEAD,
 	OPT_CORES,
 	OPT_NO_PROMOTION,
+	OPT_INCREMENT,
+	OPT_DECAY,
+	OPT_PROMOTION_RATE,
 	OPT_PERVERSE,
 	OPT_PLACE,
 	OPT_REQUIRE_HUGE,
@@ -58,6 +62,11 @@ static const struct argp_option option_table[] = {
 	  "put heads on the farthest node first; all else stays, for experiments", 1 },
 	{ "require-huge", OPT_REQUIRE_HUGE, NULL, 0, "refuse to start without HugeTLB pages", 1 },
 	{ "no-numa-promotion", OPT_NO_PROMOTION, NULL, 0, "leave heads where they are", 1 },
+	{ "increment", OPT_INCREMENT, "F", 0,
+	  "what a read adds to a head's score: how many reads more are expected for it, 1", 1 },
+	{ "decay", OPT_DECAY, "F", 0, "what a minute leaves of scores, between 0 and 1, 0.5", 1 },
+	{ "promotion-rate", OPT_PROMOTION_RATE, "SIZE", 0,
+	  "copy at most so many bytes a second to move heads, 256M; 0 = without a limit", 1 },
 
 	{ NULL, 0, NULL, 0, "Limits:", 2 },
 	{ "cores", OPT_CORES, "N", 0, "workers, one for each CPU of the node unless given", 2 },
@@ -277,6 +286,47 @@ static int parse_io(const char *text, struct ns_options *options)
 	return 0;
 }
 
+static int parse_float(const char *option, const char *text, double *ret, struct np_error *err)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	/* Blanks, hexadecimal and words are not ours. */
+	if (end == text || *end != '\0' || strspn(text, "0123456789.eE+-") != strlen(text))
+		return np_error_set(err, EINVAL, "%s: '%s' is no number", option, text);
+	*ret = number;
+	return 0;
+}
+
+static int parse_promotion(int key, const char *text, struct ns_options *options)
+{
+	struct ns_config *config = &options->config;
+	struct np_error *err = &options->err;
+	int rc;
+
+	switch (key) {
+	case OPT_INCREMENT:
+		rc = parse_float("--increment", text, &config->increment, err);
+		if (rc == 0 && !(isfinite(config->increment) && config->increment > 0))
+			return np_error_set(err, EINVAL,
+			                    "--increment: '%s' is not a finite number above 0",
+			                    text);
+		return rc;
+	case OPT_DECAY:
+		rc = parse_float("--decay", text, &config->decay, err);
+		if (rc == 0 && !(config->decay > 0 && config->decay < 1))
+			return np_error_set(err, EINVAL,
+			                    "--decay: '%s' is not between 0 and 1, without them",
+			                    text);
+		return rc;
+	default:
+		config->promotion_rate = 0;
+		if (strcmp(text, "0") == 0)
+			return 0;
+		return parse_size("--promotion-rate", text, &config->promotion_rate, err);
+	}
+}
+
 static int parse_mode(const char *text, struct ns_options *options)
 {
 	char *end;
@@ -343,6 +393,10 @@ static error_t parse_other(int key, const char *arg, struct ns_options *options)
 		return -parse_item_size(arg, options);
 	case OPT_PLACE:
 		return -parse_place(arg, options);
+	case OPT_INCREMENT:
+	case OPT_DECAY:
+	case OPT_PROMOTION_RATE:
+		return -parse_promotion(key, arg, options);
 	case 'a':
 		return -parse_mode(arg, options);
 	case 'o':

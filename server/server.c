@@ -4,12 +4,14 @@
  */
 #include "../probe/base/file.h"
 #include "server_data.h"
+#include "store/promote_thread.h"
 #include "worker/callers.h"
 #include "worker/worker.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <math.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -57,6 +59,8 @@ void ns_config_default(struct ns_config *config)
 		.lock_memory = true,
 		.increment = 1,
 		.decay = 0.5,
+		/* A twentieth of what a core copies between two sockets; a hot GiB has moved in 4 s. */
+		.promotion_rate = UINT64_C(256) << 20,
 		.connections_max = 1024,
 		.deadline_ms = 30000,
 		.listen_address = "127.0.0.1",
@@ -104,6 +108,19 @@ static int take_object_limit(struct ns_config *config, struct np_error *err)
 	return 0;
 }
 
+static int check_promotion(const struct ns_config *config, struct np_error *err)
+{
+	if (!isfinite(config->increment) || config->increment <= 0)
+		return np_error_set(err, EINVAL,
+		                    "an increment of %g: it is more than 0, and finite",
+		                    config->increment);
+	if (!(config->decay > 0 && config->decay < 1))
+		return np_error_set(err, EINVAL,
+		                    "a decay of %g: it is between 0 and 1, and neither",
+		                    config->decay);
+	return 0;
+}
+
 static int take_config(struct ns_server *server, const struct ns_config *given,
                        struct np_error *err)
 {
@@ -114,6 +131,8 @@ static int take_config(struct ns_server *server, const struct ns_config *given,
 		return np_error_set(err, EINVAL, "at most %d workers, and at least one connection",
 		                    WORKERS_MAX);
 	if (take_engine(server, err) < 0)
+		return -EINVAL;
+	if (check_promotion(config, err) < 0)
 		return -EINVAL;
 	return take_object_limit(config, err);
 }
@@ -305,7 +324,7 @@ static int create_store(struct ns_server *server, struct np_error *err)
 		.tails = server->tails,
 		.nodes = &server->plan.serving_nodes,
 		.far_node = server->plan.far_node,
-		.threads_max = server->worker_count + NS_CALLERS_MAX,
+		.threads_max = server->worker_count + NS_CALLERS_MAX + 1, /* promotion's */
 	};
 	int rc;
 
@@ -450,8 +469,15 @@ static void *run_worker(void *arg)
 	return NULL;
 }
 
-static unsigned node_of(const struct ns_server *server)
+/* Of several that serve, that of the CPU: what is local to a worker is told by it. */
+static unsigned node_of(const struct ns_server *server, unsigned cpu)
 {
+	np_bitmap_for_each (node, &server->plan.serving_nodes) {
+		const struct np_node *there = np_topology_node(server->topology, node);
+
+		if (there && np_bitmap_has(&there->cpus, cpu))
+			return node;
+	}
 	return np_bitmap_next(&server->plan.serving_nodes, 0);
 }
 
@@ -464,7 +490,7 @@ static void set_up(struct ns_server *server, unsigned index, struct thread *ret)
 		.setup = {
 			.index = index,
 			.cpu = server->cpus[index],
-			.node = node_of(server),
+			.node = node_of(server, server->cpus[index]),
 			.listeners = listeners->list + index * listeners->count_a_worker,
 			.listener_count = listeners->count_a_worker,
 			.state = &server->state,
@@ -476,14 +502,25 @@ static void set_up(struct ns_server *server, unsigned index, struct thread *ret)
 	};
 }
 
-int ns_server_run(struct ns_server *server, struct np_error *err)
+static int start_promotion(struct ns_server *server, struct ns_promotion **ret,
+                           struct np_error *err)
 {
-	struct thread *threads = calloc(server->worker_count, sizeof(*threads));
+	const struct ns_promotion_setup setup = {
+		.store = server->store,
+		.config = &server->config,
+		.node = np_bitmap_next(&server->plan.serving_nodes, 0),
+		.cpus = &server->plan.serving_cpus,
+		.stop_fd = server->stop_fd,
+	};
+
+	return ns_promotion_start(&setup, ret, err);
+}
+
+static int run_workers(struct ns_server *server, struct thread *threads, struct np_error *err)
+{
 	unsigned started = 0;
 	int rc = 0;
 
-	if (!threads)
-		return np_error_sys(err, ENOMEM, "workers");
 	for (; started < server->worker_count && rc == 0; started++) {
 		set_up(server, started, &threads[started]);
 		rc = -pthread_create(&threads[started].id, NULL, run_worker, &threads[started]);
@@ -501,6 +538,22 @@ int ns_server_run(struct ns_server *server, struct np_error *err)
 		if (err)
 			*err = threads[i].err;
 	}
+	return rc;
+}
+
+int ns_server_run(struct ns_server *server, struct np_error *err)
+{
+	struct thread *threads = calloc(server->worker_count, sizeof(*threads));
+	struct ns_promotion *promotion = NULL;
+	int rc;
+
+	if (!threads)
+		return np_error_sys(err, ENOMEM, "workers");
+	rc = start_promotion(server, &promotion, err);
+	/* No worker returns but to stop, or having told all others to. */
+	if (rc == 0)
+		rc = run_workers(server, threads, err);
+	ns_promotion_end(promotion);
 	free(threads);
 	return rc;
 }

@@ -42,7 +42,7 @@ static int gather_served(const struct ns_server_state *state, struct ns_metrics_
 			served[count++] = (struct ns_metrics_served){
 				.serving = serving,
 				.memory = memory,
-				.bytes = ns_store_served_bytes(state->store, serving, memory),
+				.served = ns_store_served(state->store, serving, memory),
 			};
 		}
 	}

@@ -126,6 +126,14 @@ static void stat_keys(struct ns_talk *talk, const struct ns_counts *counts)
 		{ "tails_lost", counts->tails_lost },
 		{ "storage_full", counts->storage_full },
 		{ "storage_failed", counts->storage_failed },
+		{ "promotion_max_ns", counts->promotion_max_ns },
+		{ "promotion_blocks", counts->promotion_blocks },
+		{ "promotion_scans", counts->promotion_scans },
+		{ "promotion_refused_payback", counts->promotion_refused_payback },
+		{ "promotion_refused_rate", counts->promotion_refused_rate },
+		{ "promotion_refused_room", counts->promotion_refused_room },
+		{ "demotions", counts->demotions },
+		{ "demoted_bytes", counts->demoted_bytes },
 	};
 
 	for (size_t i = 0; i < sizeof(stats) / sizeof(stats[0]); i++)
@@ -187,6 +195,9 @@ static void stat_settings(struct ns_talk *talk)
 	ns_talk_stat(talk, "objects_max", config->objects_max);
 	ns_talk_stat_text(talk, "perverse", "%s", yes_no(config->perverse));
 	ns_talk_stat_text(talk, "promotion", "%s", on_off(!config->no_promotion));
+	ns_talk_stat_text(talk, "increment", "%g", config->increment);
+	ns_talk_stat_text(talk, "decay", "%g", config->decay);
+	ns_talk_stat(talk, "promotion_rate", config->promotion_rate);
 	ns_talk_stat_text(talk, "require_huge", "%s", yes_no(config->require_huge));
 	ns_talk_stat_text(talk, "lock_memory", "%s", yes_no(config->lock_memory));
 }
@@ -230,8 +241,12 @@ static void stat_served(struct ns_talk *talk, size_t arena)
 	char name[64];
 
 	np_bitmap_for_each (node, nodes) {
+		struct ns_served served = ns_store_served(talk->context->store, node, memory);
+
 		(void)snprintf(name, sizeof(name), "served:%u:%u", node, memory);
-		ns_talk_stat(talk, name, ns_store_served_bytes(talk->context->store, node, memory));
+		ns_talk_stat(talk, name, served.bytes);
+		(void)snprintf(name, sizeof(name), "served_heads:%u:%u", node, memory);
+		ns_talk_stat(talk, name, served.heads);
 	}
 }
 

@@ -65,6 +65,14 @@ static const struct metric store_metrics[] = {
 	COUNTER(tails_lost, "Objects that went as their bytes in a pool were lost or damaged."),
 	COUNTER(storage_full, "Values that were refused as there was no room in a pool."),
 	COUNTER(storage_failed, "Values that were refused as a pool failed."),
+	COUNTER(promotion_blocks, "Blocks that were moved to a nearer node as a whole."),
+	COUNTER(demotions, "Heads that were moved away to make room for hotter ones."),
+	BYTES(demoted_bytes, "Bytes that were copied to move heads away."),
+	COUNTER(promotion_refused_payback,
+	        "Heads that stayed as moving them would have cost more than it saves."),
+	COUNTER(promotion_refused_rate, "Heads that had to wait as others had used up the rate."),
+	COUNTER(promotion_refused_room, "Heads that stayed as no room could be made for them."),
+	COUNTER(promotion_scans, "Times that all objects were looked at for heads to move."),
 };
 #define X(name) +1
 static_assert(sizeof(store_metrics) / sizeof(store_metrics[0]) == 0 NS_COUNTERS(X),
@@ -86,6 +94,12 @@ static const struct metric object_metrics[] = {
 	  .help = "Memory of keys and of the index, beside the heads.",
 	  .offset = offsetof(struct ns_counts, metadata_bytes),
 	  .is_gauge = true },
+	{ .name = "numastore_promotion_longest_seconds",
+	  .unit = "seconds",
+	  .help = "Time that the longest move of a head or a block took.",
+	  .offset = offsetof(struct ns_counts, promotion_max_ns),
+	  .is_gauge = true,
+	  .is_in_ns = true },
 	{ .name = "numastore_stored_objects",
 	  .help = "Objects that were ever stored.",
 	  .offset = offsetof(struct ns_counts, total_objects) },
@@ -179,13 +193,19 @@ static void print_server(FILE *out, const struct ns_metrics_page *page)
 
 static void print_served(FILE *out, const struct ns_metrics_page *page)
 {
+	static const char format[] = "numastore_served_%s_total{serving_node=\"%u\",memory_node="
+				     "\"%u\"} %" PRIu64 "\n";
+
 	print_head(out, "numastore_served_bytes", "counter", "bytes",
 	           "Bytes sent of heads, by the worker's node and the node where the head lay.");
 	for (size_t i = 0; i < page->served_count; i++)
-		fprintf(out,
-		        "numastore_served_bytes_total{serving_node=\"%u\",memory_node=\"%u\"} "
-		        "%" PRIu64 "\n",
-		        page->served[i].serving, page->served[i].memory, page->served[i].bytes);
+		fprintf(out, format, "bytes", page->served[i].serving, page->served[i].memory,
+		        page->served[i].served.bytes);
+	print_head(out, "numastore_served_heads", "counter", NULL,
+	           "Heads sent, by the worker's node and the node where the head lay.");
+	for (size_t i = 0; i < page->served_count; i++)
+		fprintf(out, format, "heads", page->served[i].serving, page->served[i].memory,
+		        page->served[i].served.heads);
 }
 
 /* ---- arenas ---- */

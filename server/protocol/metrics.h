@@ -10,11 +10,11 @@
 
 #define NS_METRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-/* Bytes of heads on one node that workers of another, or the same, have sent. */
+/* Of heads on one node, what workers of another, or the same, have sent. */
 struct ns_metrics_served {
 	unsigned serving;
 	unsigned memory;
-	uint64_t bytes;
+	struct ns_served served;
 };
 
 /* Borrowed. */

@@ -19,6 +19,8 @@ struct ns_fifo_link {
 	uint32_t bytes; /* that it counts for, in units of 64 */
 	uint8_t queue;  /* 0 = in none */
 	uint8_t reads;  /* 0..3, relaxed atomic */
+	/* No business of the queues: it fills what would be a gap. See ns_object_bytes(). */
+	uint16_t object_bytes_high;
 };
 
 struct ns_fifo; /* opaque */

@@ -119,6 +119,11 @@ static bool takes_slot(const struct ns_heads *heads, uint64_t bytes)
 	return ns_chunk_granules(bytes) * NS_GRANULE >= heads->head_bytes;
 }
 
+bool ns_heads_fills_slot(const struct ns_heads *heads, uint64_t bytes)
+{
+	return takes_slot(heads, bytes);
+}
+
 uint64_t ns_heads_take(struct ns_heads *heads, uint64_t bytes)
 {
 	uint64_t offset;

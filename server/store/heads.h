@@ -27,6 +27,14 @@ uint64_t ns_heads_take(struct ns_heads *heads, uint64_t bytes);
 /* Ends what was taken with the same @bytes. */
 void ns_heads_give(struct ns_heads *heads, uint64_t offset, uint64_t bytes);
 
+/* Whether a head of so many bytes has a slot. */
+bool ns_heads_fills_slot(const struct ns_heads *heads, uint64_t bytes);
+/*
+ * The slots of a block that is free for @count full heads, the n-th n * head_bytes behind the offset; each is
+ * given as any other. NS_NO_HEAD when no block is free.
+ */
+uint64_t ns_heads_take_block(struct ns_heads *heads, const uint64_t *bytes, uint32_t count);
+
 struct ns_heads_counts {
 	uint64_t free_blocks;
 	uint64_t slot_blocks;

@@ -49,6 +49,29 @@ uint64_t ns_slots_take(struct ns_heads *heads)
 	return block * heads->block_bytes + (in->word * UINT64_C(64) + bit) * heads->head_bytes;
 }
 
+uint64_t ns_heads_take_block(struct ns_heads *heads, const uint64_t *bytes, uint32_t count)
+{
+	uint32_t block;
+	uint64_t *map;
+
+	assert(count > 0 && count <= heads->slots_a_block);
+	block = open_block(heads);
+	if (block == NS_NO_BLOCK)
+		return NS_NO_HEAD;
+	map = map_of(heads, block);
+	for (uint32_t slot = 0; slot < count; slot++) {
+		assert(ns_heads_fills_slot(heads, bytes[slot]));
+		map[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+		heads->counts.taken_bytes += bytes[slot];
+	}
+	heads->taken_slots += count;
+	heads->counts.heads += count;
+	heads->blocks[block].heads = count;
+	if (count == heads->slots_a_block)
+		ns_block_unlist(heads, &heads->slots_first, block);
+	return block * heads->block_bytes;
+}
+
 void ns_slots_give(struct ns_heads *heads, uint64_t offset)
 {
 	uint32_t block = (uint32_t)(offset / heads->block_bytes);

@@ -71,6 +71,8 @@ static void set_limits(struct ns_store *store, const struct ns_store_setup *setu
 	if (store->objects_max == 0)
 		store->objects_max = arena_bytes / NS_BYTES_AN_OBJECT + 1;
 	store->no_evict = config->no_evict;
+	if (!config->no_promotion && setup->arena_count > 1)
+		store->scores = ns_score_rules_make(config->increment, config->decay);
 	store->far_node = setup->far_node;
 	store->threads_max = setup->threads_max;
 }

@@ -13,6 +13,9 @@
 #include "fifo.h"
 #include "heads.h"
 
+#include <assert.h>
+#include <stddef.h>
+
 enum { NS_KEY_MAX = 250 };
 
 /* Written once before it is linked, but for what is marked atomic. */
@@ -23,18 +26,23 @@ struct ns_object {
 	uint64_t cas;       /* atomic: ns_object_cas(); unique, > 0; a promotion keeps it */
 	uint64_t head;      /* offset in its arena; NS_NO_HEAD for 0 bytes */
 	uint32_t bytes_low; /* of the whole object: see ns_object_bytes() */
-	uint16_t bytes_high;
-	uint8_t arena; /* place in the store's list */
+	uint8_t arena;      /* place in the store's list */
 	uint8_t key_len;
+	uint8_t type;       /* of content, for HTTP: place in the store's table; 0 = not told */
+	uint8_t marks;      /* atomic: NS_MARK_... */
 	uint32_t flags;     /* memcache's */
 	uint32_t expires_s; /* atomic: on the store's clock; 0 = never */
 	uint32_t read_s;    /* atomic: when last read or touched, else stored */
+	float score;        /* atomic: how hot it was then, score.h */
 	uint32_t pins;      /* atomic: 0 = dead; the index has one */
 	uint32_t tail;      /* its number, tail/tail.h; 0 = all of it is in RAM */
-	uint8_t type;       /* of content, for HTTP: place in the store's table; 0 = not told */
-	uint8_t marks;      /* atomic: NS_MARK_... */
 	char key[];         /* key_len bytes, not terminated */
 };
+
+/* With its share of the index, a pointer: what an object costs beside its key and its value. */
+enum { NS_METADATA_MAX = 96 };
+static_assert(offsetof(struct ns_object, key) + sizeof(void *) <= NS_METADATA_MAX,
+              "an object's metadata has become too large");
 
 enum {
 	NS_MARK_STALE = 1,   /* meta delete or set with I: the next reader is told to fetch anew */
@@ -44,7 +52,7 @@ enum {
 
 static inline uint64_t ns_object_bytes(const struct ns_object *object)
 {
-	return (uint64_t)object->bytes_high << 32 | object->bytes_low;
+	return (uint64_t)object->fifo.object_bytes_high << 32 | object->bytes_low;
 }
 
 /* It changes once an object is stored only when it is marked stale: ns_store_invalidate(). */
@@ -219,6 +227,11 @@ bool ns_store_rule(const struct ns_thread *thread, size_t at, struct ns_place_ru
 /* Of tails. */
 #define NS_TAIL_COUNTERS(X)                                                                        \
 	X(tail_sent_bytes) X(tail_evictions) X(tails_lost) X(storage_full) X(storage_failed)
+#define NS_PROMOTION_COUNTERS(X)                                                                   \
+	X(promotion_blocks)                                                                        \
+	X(promotion_scans)                                                                         \
+	X(promotion_refused_payback)                                                               \
+	X(promotion_refused_rate) X(promotion_refused_room) X(demotions) X(demoted_bytes)
 
 #define NS_COUNTERS(X)                                                                             \
 	X(get_hits)                                                                                \
@@ -229,22 +242,27 @@ bool ns_store_rule(const struct ns_thread *thread, size_t at, struct ns_place_ru
 			X(evictions) X(evicted_unfetched) X(expired) X(local_heads) X(local_bytes) \
 				X(remote_heads) X(remote_bytes) X(out_of_memory) X(promotions)     \
 					X(promoted_bytes) X(promotion_ns) X(too_large)             \
-						NS_TAIL_COUNTERS(X)
+						NS_TAIL_COUNTERS(X) NS_PROMOTION_COUNTERS(X)
 
 struct ns_counts {
 #define X(name) uint64_t name;
 	NS_COUNTERS(X)
 #undef X
 	uint64_t objects;
-	uint64_t object_bytes;   /* of values */
-	uint64_t metadata_bytes; /* of objects without their heads, and of the index */
-	uint64_t total_objects;  /* ever stored */
+	uint64_t object_bytes;     /* of values */
+	uint64_t metadata_bytes;   /* of objects without their heads, and of the index */
+	uint64_t total_objects;    /* ever stored */
+	uint64_t promotion_max_ns; /* the longest move of a head or a block */
 };
 void ns_store_count(const struct ns_store *store, struct ns_counts *ret);
 void ns_store_reset_counts(struct ns_store *store);
 
-/* Bytes of heads served by workers of node @serving from memory of node @memory. */
-uint64_t ns_store_served_bytes(const struct ns_store *store, unsigned serving, unsigned memory);
+/* Of heads that workers of node @serving sent from memory of node @memory. */
+struct ns_served {
+	uint64_t bytes;
+	uint64_t heads; /* whole or in part */
+};
+struct ns_served ns_store_served(const struct ns_store *store, unsigned serving, unsigned memory);
 
 struct ns_arena_counts {
 	unsigned node;

@@ -40,7 +40,18 @@ void ns_store_count(const struct ns_store *store, struct ns_counts *ret)
 #undef X
 	ret->objects = at_least_0(ret->objects);
 	ret->object_bytes = at_least_0(ret->object_bytes);
+	ret->promotion_max_ns = load(&store->promotion_max_ns);
 	ret->metadata_bytes = ns_object_memory_bytes(store->memory) + ns_index_bytes(store->index);
+}
+
+static void reset_served(const struct ns_store *store, struct ns_thread *thread)
+{
+	struct ns_served *reset = &thread->served[store->arena_count];
+
+	for (size_t i = 0; i < store->arena_count; i++) {
+		__atomic_store_n(&reset[i].bytes, load(&thread->served[i].bytes), __ATOMIC_RELAXED);
+		__atomic_store_n(&reset[i].heads, load(&thread->served[i].heads), __ATOMIC_RELAXED);
+	}
 }
 
 void ns_store_reset_counts(struct ns_store *store)
@@ -51,11 +62,25 @@ void ns_store_reset_counts(struct ns_store *store)
 #define X(name) __atomic_store_n(&store->reset.name, now.name, __ATOMIC_RELAXED);
 	RESET_COUNTERS(X)
 #undef X
+	__atomic_store_n(&store->promotion_max_ns, 0, __ATOMIC_RELAXED);
+	for (struct ns_thread *thread = __atomic_load_n(&store->threads, __ATOMIC_ACQUIRE);
+	     thread != NULL; thread = thread->next)
+		reset_served(store, thread);
 }
 
-uint64_t ns_store_served_bytes(const struct ns_store *store, unsigned serving, unsigned memory)
+static void add_served(const struct ns_store *store, const struct ns_thread *thread, size_t arena,
+                       struct ns_served *ret)
 {
-	uint64_t bytes = 0;
+	const struct ns_served *served = &thread->served[arena];
+	const struct ns_served *reset = &thread->served[store->arena_count + arena];
+
+	ret->bytes += at_least_0(load(&served->bytes) - load(&reset->bytes));
+	ret->heads += at_least_0(load(&served->heads) - load(&reset->heads));
+}
+
+struct ns_served ns_store_served(const struct ns_store *store, unsigned serving, unsigned memory)
+{
+	struct ns_served served = { 0 };
 
 	for (const struct ns_thread *thread = __atomic_load_n(&store->threads, __ATOMIC_ACQUIRE);
 	     thread != NULL; thread = thread->next) {
@@ -63,9 +88,9 @@ uint64_t ns_store_served_bytes(const struct ns_store *store, unsigned serving, u
 			continue;
 		for (size_t i = 0; i < store->arena_count; i++)
 			if (store->arenas[i].mapped->plan.node == memory)
-				bytes += load(&thread->served_bytes[i]);
+				add_served(store, thread, i, &served);
 	}
-	return bytes;
+	return served;
 }
 
 size_t ns_store_arena_count(const struct ns_store *store)

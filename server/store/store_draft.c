@@ -59,7 +59,7 @@ static void fill(struct ns_object *object, const struct ns_store *store,
 {
 	memset(object, 0, offsetof(struct ns_object, key));
 	object->bytes_low = (uint32_t)request->bytes;
-	object->bytes_high = (uint16_t)(request->bytes >> 32);
+	object->fifo.object_bytes_high = (uint16_t)(request->bytes >> 32);
 	object->fifo.bytes = fifo_units(ns_head_bytes(store, object));
 	object->hash = ns_index_hash(store->index, request->key, request->key_len);
 	object->head = room->offset;
@@ -178,6 +178,7 @@ static uint64_t link_in(struct ns_thread *thread, struct ns_object *object, stru
 	/* Whoever was read goes on as one that was. */
 	if (slot.object != NULL) {
 		object->fifo.reads = __atomic_load_n(&slot.object->fifo.reads, __ATOMIC_RELAXED);
+		object->score = ns_object_score(store, slot.object, now_s);
 		(void)__atomic_fetch_and(&slot.object->marks, (uint8_t)~NS_MARK_LINKED,
 		                         __ATOMIC_RELAXED);
 	}

@@ -5,8 +5,7 @@
  */
 #include "store_parts.h"
 
-/* false: it is dead */
-static bool try_pin(struct ns_object *object)
+bool ns_object_try_pin(struct ns_object *object)
 {
 	uint32_t pins = __atomic_load_n(&object->pins, __ATOMIC_ACQUIRE);
 
@@ -25,7 +24,7 @@ static struct ns_object *find(struct ns_thread *thread, uint64_t hash, const cha
 
 	do
 		object = ns_index_find(thread->store->index, hash, key, key_len);
-	while (object != NULL && !try_pin(object));
+	while (object != NULL && !ns_object_try_pin(object));
 	return object;
 }
 
@@ -45,11 +44,25 @@ static void count_miss(struct ns_thread *thread, enum ns_end end)
 		ns_counter_add(&thread->counts.get_flushed, 1);
 }
 
-/* Writes only what changes: the second reader of a second leaves the line shared. */
+/* A read at the same time may be lost, or the score decay twice. */
+static void raise_score(const struct ns_store *store, struct ns_object *object, uint32_t now_s)
+{
+	float score;
+
+	if (store->scores.increment == 0)
+		return;
+	score = ns_object_score(store, object, now_s) + store->scores.increment;
+	if (score > NS_SCORE_MAX)
+		score = NS_SCORE_MAX;
+	__atomic_store(&object->score, &score, __ATOMIC_RELAXED);
+}
+
+/* Of what is not in the pin's line only what changes is written. */
 static void count_hit(struct ns_thread *thread, struct ns_object *object, uint32_t now_s)
 {
 	ns_counter_add(&thread->counts.get_hits, 1);
 	ns_fifo_touch(&object->fifo);
+	raise_score(thread->store, object, now_s);
 	if (__atomic_load_n(&object->read_s, __ATOMIC_RELAXED) != now_s)
 		__atomic_store_n(&object->read_s, now_s, __ATOMIC_RELAXED);
 	if ((__atomic_load_n(&object->marks, __ATOMIC_RELAXED) & NS_MARK_FETCHED) == 0)
@@ -154,7 +167,8 @@ void ns_thread_served(struct ns_thread *thread, const struct ns_object *object, 
 {
 	const struct ns_arena *memory = thread->store->arenas[object->arena].mapped;
 
-	ns_counter_add(&thread->served_bytes[object->arena], bytes);
+	ns_counter_add(&thread->served[object->arena].bytes, bytes);
+	ns_counter_add(&thread->served[object->arena].heads, 1);
 	if (memory->plan.node == thread->node) {
 		ns_counter_add(&thread->counts.local_heads, 1);
 		ns_counter_add(&thread->counts.local_bytes, bytes);

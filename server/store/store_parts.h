@@ -18,6 +18,7 @@
 
 #include "index.h"
 #include "object.h"
+#include "score.h"
 #include "store.h"
 
 #include <pthread.h>
@@ -82,7 +83,8 @@ struct ns_thread {
 	uint64_t expired[NS_EXPIRED_SEEN_MAX]; /* hashes of what was found expired */
 	/* Written by this thread alone, relaxed; read by all. */
 	alignas(64) struct ns_counts counts;
-	uint64_t served_bytes[]; /* by arena */
+	/* By arena; then, as many, what they were at the last reset. */
+	struct ns_served served[];
 };
 
 static inline void ns_counter_add(uint64_t *counter, uint64_t amount)
@@ -123,6 +125,7 @@ struct ns_store {
 	uint64_t objects_max;
 	int64_t started_ns;
 	struct ns_tails *tails; /* NULL: none */
+	struct ns_score_rules scores;
 	unsigned far_node;
 	unsigned threads_max;
 	bool no_evict;
@@ -139,6 +142,7 @@ struct ns_store {
 	struct ns_dead_list orphans; /* stamped, of threads that sleep or left */
 	uint32_t has_orphans;        /* atomic */
 	int last_loss;               /* relaxed atomic: -errno */
+	uint64_t promotion_max_ns;   /* relaxed atomic */
 	struct ns_counts reset;      /* relaxed atomics: sums at the last reset */
 	struct ns_sweep sweep;
 	struct ns_types types;
@@ -149,6 +153,22 @@ static inline struct ns_object *ns_object_own(const struct ns_object *object)
 {
 	return (struct ns_object *)(uintptr_t)object;
 }
+
+/* Now. */
+static inline float ns_object_score(const struct ns_store *store, const struct ns_object *object,
+                                    uint32_t now_s)
+{
+	float score;
+
+	__atomic_load(&object->score, &score, __ATOMIC_RELAXED);
+	return ns_score_at(&store->scores, score,
+	                   __atomic_load_n(&object->read_s, __ATOMIC_RELAXED), now_s);
+}
+
+/* store_get.c */
+
+/* false: it is dead. The thread is here, so its memory is still that object's. */
+bool ns_object_try_pin(struct ns_object *object);
 
 /* store_sweep.c */
 
@@ -181,6 +201,10 @@ struct ns_room {
 /* For a head in that arena, or any; evicts if need be. */
 bool ns_room_take(struct ns_thread *thread, size_t arena, uint64_t bytes, struct ns_room *ret);
 void ns_room_give(struct ns_store *store, size_t arena, uint64_t offset, uint64_t bytes);
+/* The same in that arena without evicting: NS_NO_HEAD when there is none. */
+uint64_t ns_room_take_free(struct ns_store_arena *arena, uint64_t bytes);
+/* The next one to go in that arena goes; false when nobody is left. */
+bool ns_room_evict_one(struct ns_thread *thread, size_t arena);
 uint64_t ns_head_bytes(const struct ns_store *store, const struct ns_object *object);
 
 /* Unlinks objects that have tails until there is one to be had; as ns_draft_begin(). */

@@ -226,6 +226,11 @@ bool ns_room_evict(struct ns_thread *thread, struct ns_store_arena *arena, uint6
 	return evict_one(thread, arena, ns_fifo_evict, ret_emptied);
 }
 
+bool ns_room_evict_one(struct ns_thread *thread, size_t arena)
+{
+	return ns_room_evict(thread, &thread->store->arenas[arena], NULL);
+}
+
 void ns_room_keep_to_limit(struct ns_thread *thread, size_t arena)
 {
 	struct ns_store *store = thread->store;

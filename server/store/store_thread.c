@@ -97,7 +97,7 @@ static struct ns_thread *get_thread(struct ns_store *store, unsigned node)
 		                                __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return thread;
 	}
-	size = sizeof(*thread) + store->arena_count * sizeof(uint64_t);
+	size = sizeof(*thread) + 2 * store->arena_count * sizeof(thread->served[0]);
 	size = (size + alignof(struct ns_thread) - 1) / alignof(struct ns_thread) *
 	       alignof(struct ns_thread);
 	thread = aligned_alloc(alignof(struct ns_thread), size);

@@ -11,9 +11,10 @@ bats_require_minimum_version 1.5.0
 : "${NUMARUN:=$NUMAKIT_SOURCE/build/dev/launcher/numarun}"
 : "${NUMACOUNT:=$NUMAKIT_SOURCE/build/dev/counters/numacount}"
 : "${NUMALAT:=$NUMAKIT_SOURCE/build/dev/server/client/numalat}"
+: "${NUMASTORE:=$NUMAKIT_SOURCE/build/dev/server/numastore}"
 : "${WHERE:=$NUMAKIT_SOURCE/build/dev/examples/where}"
 : "${NUMAKIT_TOPOLOGIES:=}"
-export NUMAKIT_SOURCE NUMAPROBE NUMARUN NUMACOUNT NUMALAT WHERE NUMAKIT_TOPOLOGIES
+export NUMAKIT_SOURCE NUMAPROBE NUMARUN NUMACOUNT NUMALAT NUMASTORE WHERE NUMAKIT_TOPOLOGIES
 export LC_ALL=C
 export SHELL=/bin/sh # script(1) takes it, and refuses an empty one
 

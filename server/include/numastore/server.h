@@ -46,6 +46,8 @@ struct ns_config {
 	size_t rule_count;
 	double increment; /* score of a read [1] */
 	double decay;     /* of scores, a minute, in (0, 1) [0.5] */
+	uint64_t
+		promotion_rate; /* bytes a second that promotion copies at most; 0 = any [256 MiB] */
 
 	/* Limits. */
 	uint64_t object_bytes_max; /* [1 GiB with a pool, else head_bytes] */

@@ -477,6 +477,40 @@ static void damage_is_noticed(void **state)
 	arena_free(&arena);
 }
 
+static void a_block_is_taken_as_a_whole(void **state)
+{
+	enum { COUNT = 8, HEAD = 4096 };
+	static const uint32_t counts[] = { 1, 5, COUNT };
+	const uint64_t bytes[COUNT] = { HEAD, HEAD - 3, HEAD, HEAD, HEAD, HEAD, HEAD - 1, HEAD };
+	char *base = aligned_alloc(COUNT * HEAD, 2 * COUNT * HEAD);
+
+	(void)state;
+	assert_non_null(base);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct ns_heads *heads = ns_heads_create(base, COUNT * HEAD, 2, HEAD);
+		uint64_t single = ns_heads_take(heads, HEAD);
+		uint64_t block;
+
+		check_case("%u of %d", counts[i], COUNT);
+		/* The rest of a block that is in use is no block. */
+		block = ns_heads_take_block(heads, bytes, counts[i]);
+		assert_true(block != NS_NO_HEAD &&
+		            block / (COUNT * HEAD) != single / (COUNT * HEAD));
+		assert_true(ns_heads_take_block(heads, bytes, counts[i]) == NS_NO_HEAD);
+		assert_true(ns_heads_are_sound(heads));
+		assert_number(ns_heads_count(heads).heads, counts[i] + 1);
+		assert_number(ns_heads_count(heads).free_bytes, (2 * COUNT - 1 - counts[i]) * HEAD);
+		for (uint32_t j = 0; j < counts[i]; j++)
+			ns_heads_give(heads, block + (uint64_t)j * HEAD, bytes[j]);
+		ns_heads_give(heads, single, HEAD);
+		assert_true(ns_heads_are_sound(heads));
+		assert_number(ns_heads_count(heads).taken_bytes, 0);
+		assert_number(ns_heads_count(heads).free_blocks, 2);
+		ns_heads_free(heads);
+	}
+	free(base);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +528,7 @@ int main(void)
 		cmocka_unit_test(a_block_that_is_kept_has_room_where_heads_were_given),
 		cmocka_unit_test(blocks_too_large_for_a_header_are_refused),
 		cmocka_unit_test(damage_is_noticed),
+		cmocka_unit_test(a_block_is_taken_as_a_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,9 @@ static void fill(struct fixture *f)
 			.unknown_bytes = i * 12,
 		};
 		f->counts[i] = (struct ns_arena_counts){ .node = node, .objects = 55 + i };
-		f->served[i] = (struct ns_metrics_served){ .memory = node, .bytes = 77 + i };
+		f->served[i] =
+			(struct ns_metrics_served){ .memory = node,
+			                            .served = { .bytes = 77 + i, .heads = 7 + i } };
 	}
 	f->state = (struct ns_server_state){ .started_s = 1234,
 		                             .arenas = f->arenas,
@@ -141,6 +143,7 @@ static void arenas_and_nodes_are_told(void **state)
 	assert_has(text, "numastore_arena_node_bytes{node=\"2\",found_node=\"2\"} 4096\n");
 	assert_has_not(text, "found_node=\"1\"");
 	assert_has(text, "numastore_served_bytes_total{serving_node=\"0\",memory_node=\"2\"} 78\n");
+	assert_has(text, "numastore_served_heads_total{serving_node=\"0\",memory_node=\"2\"} 8\n");
 	free(text);
 }
 

@@ -441,10 +441,10 @@ static void what_is_served_is_counted_by_node(void **state)
 	assert_number(counts.local_bytes, 5);
 	assert_number(counts.remote_heads, 1);
 	assert_number(counts.remote_bytes, 5);
-	assert_number(ns_store_served_bytes(made.store, 1, 1), 5);
-	assert_number(ns_store_served_bytes(made.store, 1, 2), 5);
-	assert_number(ns_store_served_bytes(made.store, 1, 0), 0);
-	assert_number(ns_store_served_bytes(made.store, 2, 2), 0);
+	assert_number(ns_store_served(made.store, 1, 1).bytes, 5);
+	assert_number(ns_store_served(made.store, 1, 2).bytes, 5);
+	assert_number(ns_store_served(made.store, 1, 0).bytes, 0);
+	assert_number(ns_store_served(made.store, 2, 2).bytes, 0);
 	made_destroy(&made);
 }
 

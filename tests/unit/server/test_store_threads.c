@@ -8,6 +8,8 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <store/promote.h>
+#include <store/promote_parts.h>
 
 enum {
 	THREADS = 4,
@@ -17,6 +19,7 @@ enum {
 	KEY_LEN = 8,
 	HELD_MAX = 8,
 	PIECE_MAX = 600,
+	FULL_ONE_IN = 8, /* values fill a head, where heads move */
 };
 
 struct piece {
@@ -35,6 +38,7 @@ struct worker {
 	unsigned failed; /* with something else than what can be */
 	unsigned hits;
 	bool stores_full; /* heads among the short ones */
+	bool promotes;
 };
 
 static uint32_t next_random(struct worker *worker, uint32_t below)
@@ -119,13 +123,15 @@ static struct piece new_piece(struct worker *worker, uint32_t number)
 static void set(struct worker *worker, uint32_t number, const char *key)
 {
 	struct piece piece = new_piece(worker, number);
-	struct ns_store_request request = { .key = key, .key_len = KEY_LEN, .bytes = piece.bytes };
+	struct ns_store_request request = { .key = key, .key_len = KEY_LEN };
 	struct ns_draft draft;
 	uint64_t cas;
 	int rc;
 
-	if (worker->stores_full && next_random(worker, 8) == 0)
-		request.bytes = piece.bytes = MADE_HEAD;
+	if ((worker->stores_full && next_random(worker, 8) == 0) ||
+	    (worker->promotes && next_random(worker, FULL_ONE_IN) == 0))
+		piece.bytes = MADE_HEAD;
+	request.bytes = piece.bytes;
 	if (next_random(worker, 8) == 0)
 		request.expires_s = 1;
 	rc = ns_draft_begin(worker->thread, &request, &draft, NULL);
@@ -217,17 +223,95 @@ static void *work(void *data)
 	return NULL;
 }
 
-static void run(struct made *made, struct worker workers[THREADS])
+/* ---- heads that move meanwhile ---- */
+
+/* By the rules, as fast as it goes; and by no rule, from anywhere to anywhere. */
+struct movers {
+	struct made *made;
+	pthread_t threads[2];
+	bool is_over; /* atomic */
+	unsigned moved;
+};
+
+static void *promote(void *data)
+{
+	struct movers *movers = data;
+	struct ns_promoter *promoter = ns_promoter_create(movers->made->store, 1, 0);
+
+	while (promoter != NULL && !__atomic_load_n(&movers->is_over, __ATOMIC_RELAXED))
+		(void)ns_promoter_turn(promoter);
+	ns_promoter_free(promoter);
+	return NULL;
+}
+
+/* Returns whether it has moved. */
+static bool move_one(struct ns_thread *thread, const char *key, size_t arena)
+{
+	struct ns_store *store = thread->store;
+	uint32_t now_s = ns_store_now_s(store);
+	const struct ns_object *object = ns_store_peek(thread, key, KEY_LEN, now_s);
+	struct ns_room room = { .arena = arena, .offset = NS_NO_HEAD };
+
+	if (object == NULL)
+		return false;
+	if (ns_move_may(thread, object, now_s))
+		room.offset =
+			ns_room_take_free(&store->arenas[arena], ns_head_bytes(store, object));
+	if (room.offset != NS_NO_HEAD)
+		return ns_move_to(thread, ns_object_own(object), &room, now_s);
+	ns_object_unpin(thread, object);
+	return false;
+}
+
+static void *move_around(void *data)
+{
+	struct movers *movers = data;
+	struct made *made = movers->made;
+	struct ns_thread *thread = ns_thread_join(made->store, 1);
+	char key[KEY_LEN];
+
+	for (uint32_t i = 0; !__atomic_load_n(&movers->is_over, __ATOMIC_RELAXED); i++) {
+		make_key(key, i * 7 % KEYS);
+		if (move_one(thread, key, i % made->arena_count))
+			movers->moved++;
+		ns_thread_rest(thread);
+	}
+	ns_thread_leave(thread);
+	return NULL;
+}
+
+static void begin_moving(struct movers *movers, struct made *made)
+{
+	*movers = (struct movers){ .made = made };
+	assert_number(pthread_create(&movers->threads[0], NULL, promote, movers), 0);
+	assert_number(pthread_create(&movers->threads[1], NULL, move_around, movers), 0);
+}
+
+static void end_moving(struct movers *movers)
+{
+	__atomic_store_n(&movers->is_over, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < 2; i++)
+		pthread_join(movers->threads[i], NULL);
+	assert_true(movers->moved > 0);
+}
+
+static void run(struct made *made, struct worker workers[THREADS], bool promotes)
 {
 	pthread_t threads[THREADS];
+	struct movers movers;
 
+	if (promotes)
+		begin_moving(&movers, made);
 	for (int i = 0; i < THREADS; i++) {
 		workers[i].made = made;
 		workers[i].random = 0x9e3779b9u + (unsigned)i;
+		workers[i].promotes = promotes;
 		assert_number(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
 	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
+	if (promotes)
+		end_moving(&movers);
 }
 
 /* All that is left is in the index, and nothing is held by anybody. */
@@ -266,13 +350,17 @@ static void no_thread_ever_sees_a_wrong_byte(void **state)
 		uint64_t objects_max;
 		bool no_evict;
 		bool stores_full;
+		bool promotes;
 	} cases[] = {
-		{ 3, 16, 0, false, false }, /* room for all */
-		{ 1, 1, 0, false, false },  /* for few: all the time somebody goes */
-		{ 2, 1, 0, true, false },   /* for few, and nobody may go */
-		{ 2, 2, 50, false, false }, /* for few objects */
-		{ 1, 2, 0, false, true },   /* for few: all the time blocks change their kind */
-		{ 2, 3, 0, false, true },
+		{ 3, 16, 0, false, false, false }, /* room for all */
+		{ 1, 1, 0, false, false, false },  /* for few: all the time somebody goes */
+		{ 2, 1, 0, true, false, false },   /* for few, and nobody may go */
+		{ 2, 2, 50, false, false, false }, /* for few objects */
+		{ 1, 2, 0, false, true, false }, /* for few: all the time blocks change their kind */
+		{ 2, 3, 0, false, true, false },
+		{ 3, 16, 0, false, false, true }, /* heads move meanwhile */
+		{ 2, 2, 0, false, false, true },
+		{ 2, 2, 0, true, false, true },
 	};
 
 	(void)state;
@@ -285,11 +373,13 @@ static void no_thread_ever_sees_a_wrong_byte(void **state)
 		check_case("%zu arenas of %zu blocks", cases[i].arenas, cases[i].blocks);
 		made.config.objects_max = cases[i].objects_max;
 		made.config.no_evict = cases[i].no_evict;
+		made.config.increment = cases[i].promotes ? 1 : 0;
+		made.config.decay = 0.5;
 		made.config.rules = &rule;
 		made.config.rule_count = 1;
 		made_create(&made);
 		ns_thread_go(made.thread);
-		run(&made, workers);
+		run(&made, workers, cases[i].promotes);
 		ns_thread_come(made.thread);
 		for (int j = 0; j < THREADS; j++) {
 			assert_number(workers[j].wrong, 0);
