@@ -11,7 +11,11 @@
 
 int nc_notify_ready(struct np_error *err)
 {
-	static const char message[] = "READY=1";
+	return nc_notify("READY=1", err);
+}
+
+int nc_notify(const char *message, struct np_error *err)
+{
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const char *path = getenv("NOTIFY_SOCKET");
 	size_t len = path ? strlen(path) : 0;
@@ -29,8 +33,8 @@ int nc_notify_ready(struct np_error *err)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return np_error_sys(err, errno, "NOTIFY_SOCKET");
-	if (sendto(fd, message, sizeof(message) - 1, MSG_NOSIGNAL, (struct sockaddr *)&address,
-	           size) < 0)
+	if (sendto(fd, message, strlen(message), MSG_NOSIGNAL, (struct sockaddr *)&address, size) <
+	    0)
 		rc = np_error_sys(err, errno, "NOTIFY_SOCKET %s", path);
 	close(fd);
 	return rc;

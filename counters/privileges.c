@@ -138,6 +138,18 @@ static int verify(const struct identity *who, const struct capabilities *keep, s
 	return 0;
 }
 
+int nc_privileges_find(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct np_error *err)
+{
+	struct identity who;
+	int rc = find_user(user ? user : DEFAULT_USER, &who, err);
+
+	if (rc < 0)
+		return rc;
+	*ret_uid = who.uid;
+	*ret_gid = who.gid;
+	return 0;
+}
+
 int nc_privileges_drop(const char *user, struct np_error *err)
 {
 	struct identity who;

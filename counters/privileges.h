@@ -6,6 +6,10 @@
 #define NC_PRIVILEGES_H
 
 #include <numaprobe/error.h>
+#include <sys/types.h>
+
+/* Who nc_privileges_drop() makes of root, for what is to be given to him before. -ENOENT: no such user */
+int nc_privileges_find(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct np_error *err);
 
 /*
  * When the effective user is root, becomes @user (a name or a number; NULL = "nobody"; "root" stays

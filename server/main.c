@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int fail(const struct np_error *err, int status)
 {
@@ -55,17 +56,26 @@ static int print_start(const struct ns_server *server, struct np_error *err)
 	return np_cli_written(rc, err);
 }
 
-static void *wait_for_signal(void *arg)
+static void fill_signals(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGTERM);
+	sigaddset(ret, SIGINT);
+}
+
+/* The first one lets peers come to an end, the second one does not wait for them. */
+static void *wait_for_signals(void *arg)
 {
 	sigset_t signals;
 	int number;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	while (sigwait(&signals, &number) != 0)
-		;
-	ns_server_stop(arg);
+	fill_signals(&signals);
+	for (unsigned i = 0; i < 2; i++) {
+		while (sigwait(&signals, &number) != 0)
+			;
+		ns_server_stop(arg);
+		(void)nc_notify("STOPPING=1\nSTATUS=draining connections", NULL);
+	}
 	return NULL;
 }
 
@@ -75,27 +85,60 @@ static int block_signals(struct np_error *err)
 	sigset_t signals;
 	int rc;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
+	/* A peer that goes away is no reason to end; a terminal neither, and there is nothing to read anew. */
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGHUP, SIG_IGN) == SIG_ERR)
+		return np_error_sys(err, errno, "signals");
+	fill_signals(&signals);
 	rc = pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	return rc != 0 ? np_error_sys(err, rc, "signals") : 0;
+}
+
+/* With where it can be reached, as much as fits. */
+static int notify_ready(const struct ns_server *server, struct np_error *err)
+{
+	const struct ns_listeners *listeners = ns_server_listeners(server);
+	char message[1024] = "READY=1\nSTATUS=serving";
+	char text[NS_LISTEN_TEXT_MAX];
+
+	for (size_t i = 0; i < listeners->count_a_worker; i++) {
+		size_t len = strlen(message);
+
+		snprintf(message + len, sizeof(message) - len, "%s %s", i > 0 ? "," : "",
+		         ns_listener_text(listeners, i, text));
+	}
+	return nc_notify(message, err);
 }
 
 static int serve(struct ns_server *server, struct np_error *err)
 {
 	pthread_t waiter;
-	int rc = pthread_create(&waiter, NULL, wait_for_signal, server);
+	int rc = pthread_create(&waiter, NULL, wait_for_signals, server);
 
 	if (rc != 0)
 		return np_error_sys(err, rc, "thread for signals");
-	rc = nc_notify_ready(err);
+	rc = notify_ready(server, err);
 	if (rc == 0)
 		rc = ns_server_run(server, err);
 	/* Unless a signal has ended it. To cancel it would need a library that is loaded only then. */
 	pthread_kill(waiter, SIGTERM);
 	pthread_join(waiter, NULL);
 	return rc;
+}
+
+/* To be reached by whom memcached's, which is made as that user, can be reached. */
+static int give_socket_away(const struct ns_options *options, struct np_error *err)
+{
+	const char *path = options->config.memcache_socket;
+	uid_t uid;
+	gid_t gid;
+	int rc;
+
+	if (!path || geteuid() != 0)
+		return 0;
+	rc = nc_privileges_find(options->user, &uid, &gid, err);
+	if (rc < 0 || uid == 0)
+		return rc;
+	return lchown(path, uid, gid) < 0 ? np_error_sys(err, errno, "%s", path) : 0;
 }
 
 static int run(const struct ns_options *options, struct np_error *err)
@@ -107,7 +150,8 @@ static int run(const struct ns_options *options, struct np_error *err)
 		rc = ns_server_create(&options->config, &server, err);
 	if (rc < 0)
 		return rc;
-	if (options->user)
+	rc = give_socket_away(options, err);
+	if (rc == 0)
 		rc = nc_privileges_drop(options->user, err);
 	print_notes(ns_server_state(server));
 	if (rc == 0)

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <numarun/preflight.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,10 +40,18 @@ enum {
 	OPT_DRY_RUN,
 	OPT_ROOT,
 	OPT_XML,
+	OPT_STEER,
+	OPT_POLL_US,
 };
 
 enum { ITEM_BYTES_MIN = 1 << 10, ITEM_BYTES_MAX = 1 << 30 }; /* memcached's for -I */
-enum { PORT_MAX = 65535, WORKERS_MAX = 1024, CONNECTIONS_MAX = 1 << 20, TIMEOUT_MAX_S = 86400 };
+enum {
+	PORT_MAX = 65535,
+	WORKERS_MAX = 1024,
+	CONNECTIONS_MAX = 1 << 20,
+	TIMEOUT_MAX_S = 86400,
+	POLL_MAX_US = 10000
+};
 
 static const struct argp_option option_table[] = {
 	{ NULL, 0, NULL, 0, "Where the data lives:", 1 },
@@ -70,7 +79,15 @@ static const struct argp_option option_table[] = {
 
 	{ NULL, 0, NULL, 0, "Limits:", 2 },
 	{ "cores", OPT_CORES, "N", 0, "workers, one for each CPU of the node unless given", 2 },
-	{ NULL, 't', "N", 0, "the same", 2 },
+	{ NULL, 't', "N", 0, "as --cores", 2 },
+	{ "steer", OPT_STEER, "HOW", 0,
+	  "which worker gets a connection: none, as the kernel deals them out; cpu: that of the CPU "
+	  "its packets come to; napi: that of its receive queue",
+	  2 },
+	{ "poll-us", OPT_POLL_US, "N", 0,
+	  "look so many microseconds for the next request before sleeping, while requests come that "
+	  "fast; 0, the default: never. Wants CPUs that nobody else uses",
+	  2 },
 	{ "max-object-size", OPT_MAX_OBJECT, "SIZE", 0,
 	  "longest object; with --ssd-dir 1G unless given, else as --ram-head", 2 },
 	{ "max-objects", OPT_MAX_OBJECTS, "N", 0, "how many; as many as fit unless given", 2 },
@@ -94,21 +111,48 @@ static const struct argp_option option_table[] = {
 	  "close idle connections; 0, memcache's default: never (HTTP: 60)", 2 },
 
 	{ NULL, 0, NULL, 0, "Where it listens:", 3 },
-	{ NULL, 'l', "ADDRESS", 0, "addresses apart by commas, 127.0.0.1 unless given", 3 },
+	{ NULL, 'l', "HOST[:PORT]", 0,
+	  "addresses, apart by commas or repeated, 127.0.0.1 unless given; a port is memcache's",
+	  3 },
 	{ NULL, 'p', "PORT", 0, "memcache, 11211 unless given; 0 = off, -1 = any that is free", 3 },
 	{ NULL, 'U', "PORT", 0, "UDP: only 0, which is off", 3 },
 	{ NULL, 's', "PATH", 0, "a unix socket instead of the memcache port", 3 },
-	{ NULL, 'a', "MODE", 0, "its mode, in octal, 700 unless given", 3 },
+	{ NULL, 'a', "MODE", 0, "mode of the socket of -s, in octal, 700 unless given", 3 },
 	{ "http-port", OPT_HTTP_PORT, "PORT", 0, "HTTP, 8080 unless given; 0 = off", 3 },
 	{ "admin-port", OPT_ADMIN_PORT, "PORT", 0, "/metrics and /healthz, off unless given", 3 },
 	{ "auth-file", OPT_AUTH_FILE, "FILE", 0, "memcache asks for a user:password of FILE", 3 },
+	{ NULL, 'Y', "FILE", 0, "as --auth-file", 3 },
 	{ "http-read-only", OPT_READ_ONLY, NULL, 0, "no PUT, no DELETE", 3 },
-	{ "user", 'u', "USER", 0, "become this user, once memory and ports are had", 3 },
+	{ "user", 'u', "USER", 0,
+	  "root becomes this user once memory and ports are had, nobody unless given; root stays root",
+	  3 },
 
 	{ NULL, 0, NULL, 0, "Instead of serving:", 4 },
 	{ "dry-run", OPT_DRY_RUN, NULL, 0, "print the plan of memory and workers as JSON", 4 },
 	{ "root", OPT_ROOT, "DIR", 0, "with --dry-run: plan for the host captured under DIR", 4 },
 	{ "xml", OPT_XML, "FILE", 0, "the same for an hwloc XML export", 4 },
+
+	{ NULL, 0, NULL, 0, "Of memcached, without effect here:", 5 },
+	{ NULL, 'v', NULL, 0, "there is nothing to be more verbose about", 5 },
+	{ NULL, 'k', NULL, 0, "memory is locked anyway, where that is allowed", 5 },
+	{ NULL, 'L', NULL, 0, "large pages are taken anyway, where there are any", 5 },
+	{ NULL, 'C', NULL, 0, "objects have CAS numbers always", 5 },
+	{ NULL, 'X', NULL, 0, "there is no dumping", 5 },
+	{ NULL, 'W', NULL, 0, "there is no watching", 5 },
+	{ NULL, 'R', "N", 0, "64 requests are served before others get their turn", 5 },
+	{ NULL, 'b', "N", 0, "1024 connections may wait to be accepted", 5 },
+	{ NULL, 'f', "FACTOR", 0, "there are no slab classes", 5 },
+	{ NULL, 'n', "BYTES", 0, "there is no shortest chunk", 5 },
+	{ NULL, 'B', "PROTOCOL", 0, "only ascii or auto", 5 },
+	{ NULL, 'd', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ NULL, 'P', "FILE", OPTION_HIDDEN, NULL, 5 },
+	{ NULL, 'A', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ NULL, 'D', "CHAR", OPTION_HIDDEN, NULL, 5 },
+	{ NULL, 'F', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ NULL, 'S', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ NULL, 'Z', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ NULL, 'e', "FILE", OPTION_HIDDEN, NULL, 5 },
+	{ NULL, 'r', NULL, OPTION_HIDDEN, NULL, 5 },
 	{ 0 },
 };
 
@@ -143,9 +187,10 @@ static const struct plain {
 	{ OPT_MAX_OBJECT, SIZE, MEMBER(object_bytes_max), "--max-object-size", 0, 0 },
 	{ 'M', FLAG, MEMBER(no_evict), NULL, 0, 0 },
 	{ 'c', NUMBER, MEMBER(connections_max), "-c", 1, CONNECTIONS_MAX },
-	{ 'l', TEXT, MEMBER(listen_address), NULL, 0, 0 },
 	{ 's', TEXT, MEMBER(memcache_socket), NULL, 0, 0 },
 	{ OPT_AUTH_FILE, TEXT, MEMBER(auth_file), NULL, 0, 0 },
+	{ 'Y', TEXT, MEMBER(auth_file), NULL, 0, 0 },
+	{ OPT_POLL_US, NUMBER, MEMBER(poll_us), "--poll-us", 0, POLL_MAX_US },
 	{ OPT_READ_ONLY, FLAG, MEMBER(http_read_only), NULL, 0, 0 },
 	{ 'u', TEXT, offsetof(struct ns_options, user), NULL, 0, 0 },
 	{ OPT_PREPARE_POOL, TEXT, offsetof(struct ns_options, prepare_pool), NULL, 0, 0 },
@@ -183,6 +228,59 @@ static error_t parse_plain(int key, const char *arg, struct ns_options *options)
 			return -np_cli_number(plain->option, arg, plain->min, plain->max,
 			                      (unsigned *)(void *)member, &options->err);
 		}
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* ---- memcached's that we do not have ---- */
+
+static const struct foreign {
+	char key;
+	const char *why; /* NULL: taken, and without effect */
+} foreign_options[] = {
+	{ 'v', NULL },
+	{ 'k', NULL },
+	{ 'L', NULL },
+	{ 'C', NULL },
+	{ 'X', NULL },
+	{ 'W', NULL },
+	{ 'f', NULL },
+	{ 'd', "it stays in the foreground: let systemd run it (numastore.service), or end the "
+	       "command with &" },
+	{ 'P', "there is no background process whose number would be worth a file: systemd and "
+	       "shells know it" },
+	{ 'A', "there is no shutdown command: SIGTERM ends it" },
+	{ 'D', "there are no statistics by prefix" },
+	{ 'F', "flush_all cannot be turned off: --auth-file lets in whom you know" },
+	{ 'S', "there is no SASL: --auth-file asks for a password in memcache's text protocol" },
+	{ 'Z', "there is no TLS: let a proxy have it" },
+	{ 'e', "memory is not kept in a file" },
+	{ 'r', "core files are the shell's: ulimit -c" },
+};
+
+/* Numbers are checked for all that. */
+static error_t parse_foreign(int key, const char *arg, struct ns_options *options)
+{
+	struct np_error *err = &options->err;
+	const char option[] = { '-', (char)key, '\0' };
+	unsigned number;
+
+	if (key == 'R' || key == 'b' || key == 'n')
+		return -np_cli_number(option, arg, 1, INT32_MAX, &number, err);
+	if (key == 'B')
+		return strcmp(arg, "ascii") == 0 || strcmp(arg, "auto") == 0
+		               ? 0
+		               : -np_error_set(err, EINVAL,
+		                               "-B: '%s': only memcache's text protocol is "
+		                               "spoken here, ascii",
+		                               arg);
+	for (size_t i = 0; i < sizeof(foreign_options) / sizeof(foreign_options[0]); i++) {
+		const struct foreign *foreign = &foreign_options[i];
+
+		if (foreign->key != key)
+			continue;
+		return foreign->why ? -np_error_set(err, EINVAL, "%s: %s", option, foreign->why)
+		                    : 0;
 	}
 	return ARGP_ERR_UNKNOWN;
 }
@@ -327,6 +425,39 @@ static int parse_promotion(int key, const char *text, struct ns_options *options
 	}
 }
 
+static int parse_steer(const char *text, struct ns_options *options)
+{
+	static const char *const names[] = {
+		[NS_STEER_NONE] = "none",
+		[NS_STEER_CPU] = "cpu",
+		[NS_STEER_NAPI] = "napi",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(text, names[i]) != 0)
+			continue;
+		options->config.steer = (enum ns_steer)i;
+		return 0;
+	}
+	return np_error_set(&options->err, EINVAL, "--steer: '%s' is not none, cpu or napi", text);
+}
+
+/* Given again it adds to what was given, as memcached's does. */
+static int parse_listen(const char *text, struct ns_options *options)
+{
+	const char *before = options->listen;
+	char *all;
+
+	if (*text == '\0')
+		return np_error_set(&options->err, EINVAL, "-l: an empty address");
+	if (asprintf(&all, "%s%s%s", before ? before : "", before ? "," : "", text) < 0)
+		return np_error_sys(&options->err, ENOMEM, "-l");
+	free(options->listen);
+	options->listen = all;
+	options->config.listen_address = all;
+	return 0;
+}
+
 static int parse_mode(const char *text, struct ns_options *options)
 {
 	char *end;
@@ -397,6 +528,10 @@ static error_t parse_other(int key, const char *arg, struct ns_options *options)
 	case OPT_DECAY:
 	case OPT_PROMOTION_RATE:
 		return -parse_promotion(key, arg, options);
+	case OPT_STEER:
+		return -parse_steer(arg, options);
+	case 'l':
+		return -parse_listen(arg, options);
 	case 'a':
 		return -parse_mode(arg, options);
 	case 'o':
@@ -412,7 +547,7 @@ static error_t parse_other(int key, const char *arg, struct ns_options *options)
 	case OPT_IO:
 		return -parse_io(arg, options);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_foreign(key, arg, options);
 	}
 }
 
@@ -461,4 +596,5 @@ void ns_options_release(struct ns_options *options)
 {
 	for (size_t i = 0; i < NS_PLACES_MAX; i++)
 		free(options->prefixes[i]);
+	free(options->listen);
 }

@@ -17,6 +17,7 @@ struct ns_options {
 	bool is_dry_run;
 	struct ns_place_rule rules[NS_PLACES_MAX];
 	char *prefixes[NS_PLACES_MAX]; /* owned */
+	char *listen;                  /* all of -l, owned */
 	struct np_error err;
 };
 

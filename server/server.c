@@ -2,6 +2,7 @@
 /*
  * Joins the parts: topology, memory plan, arenas, store, sockets, workers; taken down in reverse.
  */
+#include "../launcher/lib/cores.h"
 #include "../probe/base/file.h"
 #include "server_data.h"
 #include "store/promote_thread.h"
@@ -35,7 +36,8 @@ struct ns_server {
 	struct ns_store *store;
 	struct ns_callers *callers;
 	struct ns_listeners listeners;
-	unsigned *cpus; /* of the workers */
+	struct ns_steering *steering; /* NULL without */
+	unsigned *cpus;               /* of the workers */
 	struct ns_worker_counts *counts;
 	unsigned worker_count;
 	char *auth;
@@ -215,13 +217,16 @@ static void find_devices(const char *hosts, const struct ifaddrs *all, struct he
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
 	char *text = strdup(hosts);
 	char *rest = text;
-	const char *host;
+	char *entry;
 
-	while (text && (host = strsep(&rest, ",")) != NULL) {
+	while (text && (entry = strsep(&rest, ",")) != NULL) {
 		struct addrinfo *infos;
+		const char *host;
+		int port;
 
-		/* Who does not know the name will be told when it is listened on. */
-		if (getaddrinfo(strcmp(host, "*") == 0 ? NULL : host, "0", &hints, &infos) != 0)
+		/* What is wrong with it will be told when it is listened on. */
+		if (ns_listen_cut(entry, &host, &port, NULL) < 0 ||
+		    getaddrinfo(strcmp(host, "*") == 0 ? NULL : host, "0", &hints, &infos) != 0)
 			continue;
 		for (const struct addrinfo *info = infos; info; info = info->ai_next)
 			find_holders(all, info->ai_addr, held);
@@ -275,42 +280,65 @@ static int plan_memory(struct ns_server *server, struct np_error *err)
 
 /* ---- workers' CPUs ---- */
 
-static bool is_first_of_core(const struct np_topology *topology, const struct np_bitmap *cpus,
-                             unsigned cpu)
+/* Behind those that are there, in the order of their numbers. */
+static unsigned append_cpus(const struct np_bitmap *cpus, unsigned *list, unsigned count,
+                            unsigned most)
 {
-	const struct np_group *core = np_topology_group_of(topology, NP_LEVEL_CORE, cpu);
-
-	for (unsigned before = 0; core && before < cpu; before++) {
-		if (np_bitmap_has(cpus, before) && np_bitmap_has(&core->cpus, before))
-			return false;
+	np_bitmap_for_each (cpu, cpus) {
+		if (count < most)
+			list[count++] = cpu;
 	}
-	return true;
+	return count;
 }
 
-/* One of each core first. More workers than CPUs share them. */
+/* One of each core first, of as few L3 caches as have so many; then what is left. */
+static int order_cpus(struct ns_server *server, unsigned count, unsigned *ret_found)
+{
+	const struct nr_core_choice choice = {
+		.cpus = &server->plan.serving_cpus,
+		.nodes = &server->plan.serving_nodes,
+		.want = count,
+	};
+	struct np_bitmap first = { 0 };
+	struct np_bitmap rest = { 0 };
+	int rc = nr_cores_take(server->topology, &choice, &first);
+
+	if (rc >= 0)
+		rc = np_bitmap_copy(&rest, choice.cpus);
+	if (rc >= 0) {
+		np_bitmap_and_not(&rest, &first);
+		*ret_found = append_cpus(&first, server->cpus, 0, count);
+		*ret_found = append_cpus(&rest, server->cpus, *ret_found, count);
+	}
+	np_bitmap_release(&first);
+	np_bitmap_release(&rest);
+	return rc < 0 ? rc : 0;
+}
+
+/* More workers than CPUs share them. */
 static int choose_cpus(struct ns_server *server, struct np_error *err)
 {
-	const struct np_bitmap *cpus = &server->plan.serving_cpus;
-	unsigned there = np_bitmap_count(cpus);
-	unsigned last = np_bitmap_last(cpus);
+	unsigned there = np_bitmap_count(&server->plan.serving_cpus);
 	unsigned count = server->config.workers ? server->config.workers : there;
 	unsigned found = 0;
 
-	server->cpus = calloc((size_t)count + there, sizeof(*server->cpus));
+	if (server->config.poll_us > 0 && count > there)
+		return np_error_set(
+			err, EINVAL,
+			"polling for %u us keeps a CPU busy for each worker, and there are "
+			"%u workers on %u CPU%s: fewer workers, or no polling",
+			server->config.poll_us, count, there, there == 1 ? "" : "s");
+	server->cpus = calloc(count, sizeof(*server->cpus));
 	server->counts = calloc(count, sizeof(*server->counts));
-	if (!server->cpus || !server->counts)
+	if (!server->cpus || !server->counts || order_cpus(server, count, &found) < 0)
 		return np_error_sys(err, ENOMEM, "workers");
-	for (unsigned pass = 0; pass < 2; pass++) {
-		for (unsigned cpu = 0; cpu <= last; cpu++) {
-			if (np_bitmap_has(cpus, cpu) &&
-			    is_first_of_core(server->topology, cpus, cpu) == (pass == 0))
-				server->cpus[found++] = cpu;
-		}
-	}
-	for (unsigned i = there; i < count; i++)
-		server->cpus[i] = server->cpus[i - there];
+	for (unsigned i = found; i < count; i++)
+		server->cpus[i] = server->cpus[i - found];
 	server->worker_count = count;
-	return 0;
+	if (server->config.steer != NS_STEER_NAPI)
+		return 0;
+	server->steering = ns_steering_create(server->cpus, count);
+	return server->steering ? 0 : np_error_sys(err, errno, "steering");
 }
 
 /* ---- memory ---- */
@@ -396,8 +424,8 @@ static int build(struct ns_server *server, const struct ns_config *config, struc
 		rc = np_error_set(err, EINVAL, "a captured host cannot serve");
 	/* Before memory is mapped, which takes long: an address that is taken is found out at once. */
 	if (rc == 0)
-		rc = ns_listeners_open(&server->config, server->worker_count, &server->listeners,
-		                       err);
+		rc = ns_listeners_open(&server->config, server->cpus, server->worker_count,
+		                       &server->listeners, err);
 	if (rc == 0)
 		rc = open_pools(server, err);
 	if (rc == 0)
@@ -496,6 +524,7 @@ static void set_up(struct ns_server *server, unsigned index, struct thread *ret)
 			.state = &server->state,
 			.engine = server->engine,
 			.auth = server->auth,
+			.steering = server->steering,
 			.stop_fd = server->stop_fd,
 			.connections = &server->connections,
 		},
@@ -563,7 +592,8 @@ void ns_server_stop(struct ns_server *server)
 	const uint64_t one = 1;
 	int before = errno;
 
-	__atomic_store_n(&server->state.is_draining, true, __ATOMIC_RELAXED);
+	if (__atomic_exchange_n(&server->state.is_draining, true, __ATOMIC_RELAXED))
+		__atomic_store_n(&server->state.is_ending, true, __ATOMIC_RELAXED);
 	(void)!write(server->stop_fd, &one, sizeof(one));
 	errno = before;
 }
@@ -573,6 +603,7 @@ void ns_server_destroy(struct ns_server *server)
 	if (!server)
 		return;
 	ns_listeners_close(&server->listeners);
+	ns_steering_free(server->steering);
 	ns_callers_free(server->callers);
 	if (server->store)
 		ns_store_free(server->store);

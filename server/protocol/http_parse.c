@@ -390,8 +390,6 @@ static int check_first_line(const char *bytes, size_t line, struct ns_http_head 
 {
 	struct ns_http_text text = { .text = bytes, .len = line - 2 };
 
-	if (text.len > NS_LINE_MAX)
-		return fail(fault, 414, "the request line is too long");
 	*head = (struct ns_http_head){ 0 };
 	return read_request_line(text, head, fault);
 }
@@ -407,6 +405,9 @@ static int find_end(const char *bytes, size_t count, struct ns_http_progress *pr
 		size_t line_feed = (size_t)(found - bytes);
 
 		at = line_feed + 1;
+		/* As it would have been said before this byte came. */
+		if (progress->line == 0 && line_feed > NS_LINE_MAX + 1)
+			return fail(fault, 414, "the request line is too long");
 		if (line_feed == 0 || bytes[line_feed - 1] != '\r')
 			return fail(fault, 400, "a line does not end in CR LF");
 		if (progress->line == 0) {

@@ -14,7 +14,7 @@
 enum {
 	KEYS_A_STEP = 16,
 	KEYS_BEFORE_LINE_END =
-		2048, /* bytes of a line that are worth a look when its end is missing */
+		2048, /* bytes of a line after which its keys are answered one by one */
 };
 
 /* ---- lines of keys ---- */
@@ -97,19 +97,22 @@ static enum ns_step begin_keys(struct ns_talk *talk, const struct ns_command *co
 	return take_keys(talk, bytes.bytes, bytes.len, used);
 }
 
-/* A line whose end is not there yet. */
-static enum ns_step take_part(struct ns_talk *talk, struct ns_span bytes, size_t *used)
+/*
+ * A line so long that it is begun before its end is there; if it is there already all the same, so that the
+ * answer does not depend on when it came. Its first bytes decide.
+ */
+static bool is_long_get(const struct ns_talk *talk, struct ns_span line, struct ns_command *ret)
 {
-	const char *blank = memrchr(bytes.bytes, ' ', bytes.len);
 	bool is_open = talk->context->auth == NULL || talk->state->may_all;
-	struct ns_command command;
+	const char *blank;
 
-	if (bytes.len < KEYS_BEFORE_LINE_END || blank == NULL || !is_open)
-		return NS_STEP_MORE;
-	ns_command_parse(bytes.bytes, (size_t)(blank - bytes.bytes), &command);
-	if (!is_get(command.verb) || command.error != NULL)
-		return NS_STEP_MORE;
-	return begin_keys(talk, &command, bytes, used);
+	if (line.len < KEYS_BEFORE_LINE_END || !is_open)
+		return false;
+	blank = memrchr(line.bytes, ' ', KEYS_BEFORE_LINE_END);
+	if (blank == NULL)
+		return false;
+	ns_command_parse(line.bytes, (size_t)(blank - line.bytes), ret);
+	return is_get(ret->verb) && ret->error == NULL;
 }
 
 /* ---- lines ---- */
@@ -171,9 +174,12 @@ static enum ns_step take_line(struct ns_talk *talk, struct ns_span bytes, size_t
 
 	if (bytes.len > 0 && (unsigned char)bytes.bytes[0] == 0x80)
 		return NS_STEP_CLOSE;
+	line = (struct ns_span){ bytes.bytes,
+		                 end != NULL ? (size_t)(end - bytes.bytes) : bytes.len };
+	if (is_long_get(talk, line, &command))
+		return begin_keys(talk, &command, bytes, used);
 	if (end == NULL)
-		return take_part(talk, bytes, used);
-	line = (struct ns_span){ bytes.bytes, (size_t)(end - bytes.bytes) };
+		return NS_STEP_MORE;
 	*used = line.len + 1;
 	if (line.len > 0 && line.bytes[line.len - 1] == '\r')
 		line.len--;

@@ -26,6 +26,17 @@ static const char *yes_no(bool is_so)
 	return is_so ? "yes" : "no";
 }
 
+static const char *steer_name(enum ns_steer steer)
+{
+	static const char *const names[] = {
+		[NS_STEER_NONE] = "none",
+		[NS_STEER_CPU] = "cpu",
+		[NS_STEER_NAPI] = "napi",
+	};
+
+	return names[steer];
+}
+
 static uint64_t arena_bytes(const struct ns_server_state *server)
 {
 	uint64_t bytes = 0;
@@ -73,6 +84,11 @@ static void stat_connections(struct ns_talk *talk, const struct ns_worker_counts
 	ns_talk_stat(talk, "accepting_conns", accepts);
 	ns_talk_stat(talk, "threads", server->worker_count);
 	ns_talk_stat(talk, "conn_yields", workers->yields);
+	/* Without steering nobody looks. */
+	if (server->config->steer != NS_STEER_NONE) {
+		ns_talk_stat(talk, "connections_handed", workers->connections_handed);
+		ns_talk_stat(talk, "connections_unsteered", workers->connections_unsteered);
+	}
 	ns_talk_stat(talk, "bytes_read", workers->bytes_read);
 	ns_talk_stat(talk, "bytes_written", workers->bytes_written);
 	ns_talk_stat(talk, "auth_cmds", workers->auth_cmds);
@@ -187,6 +203,8 @@ static void stat_settings(struct ns_talk *talk)
 	ns_talk_stat_text(talk, "dump_enabled", "no");
 	ns_talk_stat(talk, "idle_timeout", config->idle_timeout_ms / 1000);
 	ns_talk_stat_text(talk, "ssl_enabled", "no");
+	ns_talk_stat_text(talk, "steer", "%s", steer_name(config->steer));
+	ns_talk_stat(talk, "poll_us", config->poll_us);
 	stat_text_or_null(talk, "numa", config->numa);
 	ns_talk_stat(talk, "memory_bytes", config->memory_bytes);
 	ns_talk_stat(talk, "sub_memory_bytes", config->sub_memory_bytes);

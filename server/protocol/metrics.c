@@ -143,6 +143,10 @@ static const struct metric worker_metrics[] = {
 	COUNTER(http_errors, "Requests over HTTP that were answered by a status from 400 on."),
 	COUNTER(protocol_errors, "What peers sent that no protocol knows."),
 	COUNTER(yields, "Times that a connection had to wait for others after many commands."),
+	COUNTER(connections_handed,
+	        "Connections that were handed to the worker of their receive queue."),
+	COUNTER(connections_unsteered,
+	        "Connections that steering had no queue for, or that came in on another CPU."),
 };
 #define X(name) +1
 static_assert(sizeof(worker_metrics) / sizeof(worker_metrics[0]) == 0 NS_WORKER_COUNTERS(X),

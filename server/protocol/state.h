@@ -14,7 +14,8 @@
 	X(connections_total)                                                                       \
 	X(connections_rejected) X(connections_timed_out) X(bytes_read) X(bytes_written) X(cmd_get) \
 		X(cmd_set) X(cmd_touch) X(cmd_flush) X(cmd_meta) X(auth_cmds) X(auth_errors)       \
-			X(http_requests) X(http_errors) X(protocol_errors) X(yields)
+			X(http_requests) X(http_errors) X(protocol_errors) X(yields)               \
+				X(connections_handed) X(connections_unsteered)
 
 struct ns_worker_counts {
 #define X(name) uint64_t name;
@@ -41,6 +42,7 @@ struct ns_server_state {
 	unsigned worker_count;
 	const unsigned *worker_cpus; /* OS indexes, one for each worker */
 	bool is_draining;            /* atomic */
+	bool is_ending;              /* atomic: peers are not waited for */
 	enum ns_tail_engine engine; /* atomic: what workers found; AUTO before, and without pools */
 	/* Relaxed atomics: sums at the last reset. */
 	struct ns_worker_counts reset;

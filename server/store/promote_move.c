@@ -56,7 +56,7 @@ static struct ns_object *copy_object(struct ns_store *store, const struct ns_obj
 	object->key_len = from->key_len;
 	object->type = from->type;
 	object->flags = from->flags;
-	object->pins = 2; /* the index's, and ours until it is settled */
+	object->pins = 1; /* ours until it is settled */
 	memcpy(object->key, from->key, from->key_len);
 	ns_object_share_tail(store, object, from);
 	return object;
@@ -87,6 +87,7 @@ static bool publish(struct ns_store *store, struct ns_object *object, struct ns_
 	is_there = slot.object != NULL && is_settled(store, old, now_s);
 	if (is_there) {
 		take_over(object, old);
+		object->pins = 2; /* the index's too */
 		ns_index_link(store->index, slot, object);
 	}
 	ns_index_unlock(store->index, hash);

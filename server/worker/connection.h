@@ -10,7 +10,13 @@
 #include "timers.h"
 
 /* What an event is about; begins every struct that is registered with epoll. */
-enum ns_source { NS_SOURCE_STOP, NS_SOURCE_LISTENER, NS_SOURCE_CONNECTION, NS_SOURCE_STORAGE };
+enum ns_source {
+	NS_SOURCE_STOP,
+	NS_SOURCE_LISTENER,
+	NS_SOURCE_CONNECTION,
+	NS_SOURCE_STORAGE,
+	NS_SOURCE_INBOX
+};
 
 struct ns_connection {
 	enum ns_source source;

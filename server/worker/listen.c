@@ -16,8 +16,9 @@
 enum { BACKLOG = 1024 };
 
 struct address {
-	struct sockaddr_storage address;
+	struct sockaddr_storage address; /* its port is not set yet */
 	socklen_t size;
+	int port; /* of memcache there; 0: the one of all */
 };
 
 struct addresses {
@@ -27,7 +28,48 @@ struct addresses {
 
 /* ---- which addresses ---- */
 
-static int add_host(const char *host, struct addresses *addresses, struct np_error *err)
+static int cut_port(const char *entry, char *text, int *ret_port, struct np_error *err)
+{
+	char *end;
+	long port = strtol(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end != '\0' || port < 1 || port > UINT16_MAX)
+		return np_error_set(err, EINVAL, "listening on '%s': '%s' is no port in 1..65535",
+		                    entry, text);
+	*ret_port = (int)port;
+	return 0;
+}
+
+int ns_listen_cut(char *entry, const char **ret_host, int *ret_port, struct np_error *err)
+{
+	char *colon = strrchr(entry, ':');
+	char *bracket = entry[0] == '[' ? strchr(entry, ']') : NULL;
+	char *host = entry;
+	int port = 0;
+	int rc = 0;
+
+	if (bracket && (bracket[1] == ':' || bracket[1] == '\0')) {
+		colon = bracket[1] == ':' ? bracket + 1 : NULL;
+		*bracket = '\0';
+		host++;
+	} else if (colon && colon != strchr(entry, ':')) {
+		colon = NULL; /* IPv6, all of it */
+	}
+	if (colon) {
+		rc = cut_port(host, colon + 1, &port, err);
+		*colon = '\0';
+	}
+	if (rc == 0 && *host == '\0')
+		return np_error_set(err, EINVAL,
+		                    "listening: an empty address; * stands for all there are");
+	if (rc < 0)
+		return rc;
+	*ret_host = host;
+	*ret_port = port;
+	return 0;
+}
+
+static int add_host(const char *host, int port, struct addresses *addresses, struct np_error *err)
 {
 	bool is_all = strcmp(host, "*") == 0;
 	const struct addrinfo hints = {
@@ -50,6 +92,7 @@ static int add_host(const char *host, struct addresses *addresses, struct np_err
 		}
 		memcpy(&to->address, info->ai_addr, info->ai_addrlen);
 		to->size = info->ai_addrlen;
+		to->port = port;
 		addresses->count++;
 	}
 	freeaddrinfo(infos);
@@ -61,12 +104,17 @@ static int find_addresses(const char *hosts, struct addresses *ret, struct np_er
 	char *text = strdup(hosts);
 	char *rest = text;
 	const char *host;
+	char *entry;
+	int port;
 	int rc = 0;
 
 	if (!text)
 		return np_error_sys(err, ENOMEM, "listening");
-	while (rc == 0 && (host = strsep(&rest, ",")) != NULL)
-		rc = add_host(host, ret, err);
+	while (rc == 0 && (entry = strsep(&rest, ",")) != NULL) {
+		rc = ns_listen_cut(entry, &host, &port, err);
+		if (rc == 0)
+			rc = add_host(host, port, ret, err);
+	}
 	free(text);
 	return rc;
 }
@@ -167,12 +215,16 @@ static int check_is_free(const struct address *address)
 	return rc;
 }
 
-static int listen_one(const struct address *address)
+/* @cpu: whose packets it is to be preferred for; -1: any */
+static int listen_one(const struct address *address, int cpu)
 {
 	int fd = bind_one(address, true);
 	int rc;
 
-	if (fd < 0 || listen(fd, BACKLOG) == 0)
+	if (fd < 0)
+		return fd;
+	if ((cpu < 0 || setsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &cpu, sizeof(cpu)) == 0) &&
+	    listen(fd, BACKLOG) == 0)
 		return fd;
 	rc = -errno;
 	close(fd);
@@ -192,11 +244,22 @@ static struct ns_listener *add_listener(struct ns_listeners *listeners, unsigned
 	return listener;
 }
 
-/* One address, for all workers. */
-static int open_address(struct ns_listeners *listeners, struct address *address,
-                        enum ns_session_kind kind, struct np_error *err)
+/* What is opened, and for whom. */
+struct opening {
+	const struct ns_config *config;
+	const unsigned *cpus; /* of the workers */
+	struct addresses addresses;
+};
+
+static int cpu_of(const struct opening *opening, unsigned worker)
 {
-	int *port = &listeners->ports[kind];
+	return opening->config->steer == NS_STEER_CPU ? (int)opening->cpus[worker] : -1;
+}
+
+/* One address, for all workers; *port becomes the one it is, where any was asked for. */
+static int open_address(struct ns_listeners *listeners, const struct opening *opening,
+                        struct address *address, enum ns_session_kind kind, int *port)
+{
 	int rc = 0;
 
 	if (*port != NS_ANY_PORT) {
@@ -204,7 +267,7 @@ static int open_address(struct ns_listeners *listeners, struct address *address,
 		rc = check_is_free(address);
 	}
 	for (unsigned worker = 0; worker < listeners->worker_count && rc == 0; worker++) {
-		int fd = listen_one(address);
+		int fd = listen_one(address, cpu_of(opening, worker));
 
 		if (fd < 0) {
 			rc = fd;
@@ -217,21 +280,48 @@ static int open_address(struct ns_listeners *listeners, struct address *address,
 		}
 	}
 	listeners->count_a_worker++;
-	return rc < 0 ? explain(-rc, address, *port, err) : 0;
+	return rc;
 }
 
-static int open_port(struct ns_listeners *listeners, const struct addresses *addresses, int port,
+/* Named before, as two names can be of one address; with the port, where they may have several. */
+static bool is_repeated(const struct addresses *addresses, size_t index, bool with_port)
+{
+	const struct address *address = &addresses->list[index];
+
+	for (size_t i = 0; i < index; i++) {
+		const struct address *before = &addresses->list[i];
+
+		if (before->size == address->size &&
+		    memcmp(&before->address, &address->address, address->size) == 0 &&
+		    (!with_port || before->port == address->port))
+			return true;
+	}
+	return false;
+}
+
+static int open_port(struct ns_listeners *listeners, const struct opening *opening, int port,
                      enum ns_session_kind kind, struct np_error *err)
 {
-	int rc = 0;
+	const struct addresses *addresses = &opening->addresses;
+	bool has_own_ports = kind == NS_SESSION_MEMCACHE;
 
-	listeners->ports[kind] = port;
-	for (size_t i = 0; i < addresses->count && port != 0 && rc == 0; i++) {
+	for (size_t i = 0; i < addresses->count && port != 0; i++) {
 		struct address address = addresses->list[i];
+		int own = has_own_ports && address.port ? address.port : port;
+		int rc;
 
-		rc = open_address(listeners, &address, kind, err);
+		if (is_repeated(addresses, i, has_own_ports))
+			continue;
+		rc = open_address(listeners, opening, &address, kind, &own);
+		if (rc < 0)
+			return explain(-rc, &address, own, err);
+		if (i == 0)
+			listeners->ports[kind] = own;
+		/* All that may have any get the same. */
+		if (port == NS_ANY_PORT && !(has_own_ports && address.port))
+			port = own;
 	}
-	return rc;
+	return 0;
 }
 
 /* What a server that was killed left behind is in the way of bind(2); one that lives is not ours to remove. */
@@ -310,29 +400,29 @@ static void close_ranks(struct ns_listeners *listeners)
 		        listeners->count_a_worker * sizeof(*listeners->list));
 }
 
-static int open_all(struct ns_listeners *listeners, const struct ns_config *config,
-                    struct np_error *err)
+static int open_all(struct ns_listeners *listeners, struct opening *opening, struct np_error *err)
 {
-	struct addresses addresses = { .count = 0 };
+	const struct ns_config *config = opening->config;
 	int memcache_port = config->memcache_socket ? 0 : config->memcache_port;
-	int rc = find_addresses(config->listen_address, &addresses, err);
+	int rc = find_addresses(config->listen_address, &opening->addresses, err);
 
 	if (rc == 0 && config->memcache_socket)
 		rc = open_socket(listeners, config, err);
 	if (rc == 0)
-		rc = open_port(listeners, &addresses, memcache_port, NS_SESSION_MEMCACHE, err);
+		rc = open_port(listeners, opening, memcache_port, NS_SESSION_MEMCACHE, err);
 	if (rc == 0)
-		rc = open_port(listeners, &addresses, config->http_port, NS_SESSION_HTTP, err);
+		rc = open_port(listeners, opening, config->http_port, NS_SESSION_HTTP, err);
 	if (rc == 0)
-		rc = open_port(listeners, &addresses, config->admin_port, NS_SESSION_ADMIN, err);
+		rc = open_port(listeners, opening, config->admin_port, NS_SESSION_ADMIN, err);
 	return rc;
 }
 
-int ns_listeners_open(const struct ns_config *config, unsigned workers, struct ns_listeners *ret,
-                      struct np_error *err)
+int ns_listeners_open(const struct ns_config *config, const unsigned *cpus, unsigned workers,
+                      struct ns_listeners *ret, struct np_error *err)
 {
 	size_t most = (size_t)workers * NS_LISTEN_ADDRESSES_MAX * (NS_SESSION_ADMIN + 1);
 	struct ns_listeners listeners = { .worker_count = workers };
+	struct opening opening = { .config = config, .cpus = cpus };
 	int rc;
 
 	listeners.list = calloc(most, sizeof(*listeners.list));
@@ -340,7 +430,7 @@ int ns_listeners_open(const struct ns_config *config, unsigned workers, struct n
 		return np_error_sys(err, ENOMEM, "listening");
 	for (size_t i = 0; i < most; i++)
 		listeners.list[i].fd = -1;
-	rc = open_all(&listeners, config, err);
+	rc = open_all(&listeners, &opening, err);
 	close_ranks(&listeners);
 	*ret = listeners;
 	if (rc < 0)

@@ -25,20 +25,28 @@ struct ns_listeners {
 	struct ns_listener *list; /* the first worker's, then the second's ... */
 	size_t count_a_worker;
 	unsigned worker_count;
-	int ports[NS_SESSION_ADMIN + 1]; /* by kind; 0 = off */
+	int ports[NS_SESSION_ADMIN + 1]; /* by kind, of the first address; 0 = off */
 	char *socket_path;               /* made by us, to be removed; or NULL */
 };
 
 /*
+ * Cuts an entry of config->listen_address, which it changes: HOST, HOST:PORT, IPv6 with a port in brackets.
+ * *ret_port is 0 where none is told. -EINVAL
+ */
+int ns_listen_cut(char *entry, const char **ret_host, int *ret_port, struct np_error *err);
+
+/*
  * Listens for all workers, at once. The caller ends it with ns_listeners_close(), twice is ok. With
- * a host name in config->listen_address, or several apart by commas, on all addresses of them.
+ * a host name in config->listen_address, or several apart by commas, on all addresses of them; a port
+ * there is memcache's. With NS_STEER_CPU the kernel is told each worker's CPU, of @cpus.
  *
+ *   -EINVAL  no host, or no port in 1..65535
  *   -EADDRINUSE, -EADDRNOTAVAIL, -EACCES ...  of bind(2); err says what would help
  *   -ENOENT  nobody knows the name
  *   -E2BIG   more than NS_LISTEN_ADDRESSES_MAX
  */
-int ns_listeners_open(const struct ns_config *config, unsigned workers, struct ns_listeners *ret,
-                      struct np_error *err);
+int ns_listeners_open(const struct ns_config *config, const unsigned *cpus, unsigned workers,
+                      struct ns_listeners *ret, struct np_error *err);
 void ns_listeners_close(struct ns_listeners *listeners);
 
 /* "memcache on 127.0.0.1 port 11211". @index: in the first worker's. Returns @buf. */

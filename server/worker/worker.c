@@ -41,6 +41,9 @@ struct worker {
 	struct ns_connection *dead;
 	enum ns_source stop;
 	enum ns_source storage;
+	enum ns_source inbox;
+	bool has_mail;  /* connections may have been handed over */
+	bool is_lively; /* the last event came within poll_us of the wait's begin */
 	bool is_stopping;
 	int64_t stop_by_ns;
 };
@@ -308,6 +311,54 @@ static void admit(struct worker *worker, int fd, enum ns_session_kind kind)
 	queue(worker, connection);
 }
 
+/* Whether packets come in on the CPU of this worker. */
+static bool comes_in_here(const struct worker *worker, int fd)
+{
+	int cpu = -1;
+	socklen_t size = sizeof(cpu);
+
+	return getsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &cpu, &size) == 0 &&
+	       cpu == (int)worker->setup->cpu;
+}
+
+/* To another worker, when its queue is that one's. */
+static bool hand_over(struct worker *worker, int fd, enum ns_session_kind kind)
+{
+	const struct ns_worker_setup *setup = worker->setup;
+	struct ns_handed handed = { .fd = fd, .kind = kind };
+	bool is_known;
+	unsigned to = ns_steering_worker_of(setup->steering, fd, setup->index, &is_known);
+
+	if (!is_known)
+		ns_count(&worker->context.counts->connections_unsteered, 1);
+	if (to == setup->index || ns_steering_give(setup->steering, to, handed) < 0)
+		return false;
+	ns_count(&worker->context.counts->connections_handed, 1);
+	return true;
+}
+
+static void receive_connection(struct worker *worker, int fd, const struct ns_listener *listener)
+{
+	if (!listener->is_shared && worker->setup->steering &&
+	    hand_over(worker, fd, listener->kind))
+		return;
+	if (!listener->is_shared && worker->setup->state->config->steer == NS_STEER_CPU &&
+	    !comes_in_here(worker, fd))
+		ns_count(&worker->context.counts->connections_unsteered, 1);
+	admit(worker, fd, listener->kind);
+}
+
+static void take_mail(struct worker *worker)
+{
+	struct ns_handed handed;
+
+	if (!worker->has_mail)
+		return;
+	worker->has_mail = false;
+	while (ns_steering_take(worker->setup->steering, worker->setup->index, &handed))
+		admit(worker, handed.fd, handed.kind);
+}
+
 /* Until there is none left, or others have to get their turn. */
 static void accept_some(struct worker *worker, struct ns_listener *listener)
 {
@@ -315,7 +366,7 @@ static void accept_some(struct worker *worker, struct ns_listener *listener)
 		int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
-			admit(worker, fd, listener->kind);
+			receive_connection(worker, fd, listener);
 		} else if (errno == EAGAIN) {
 			listener->may_have_more = false;
 			return;
@@ -344,10 +395,17 @@ static void begin_stopping(struct worker *worker)
 	const struct ns_worker_setup *setup = worker->setup;
 	struct ns_connection *next;
 
+	if (__atomic_load_n(&setup->state->is_ending, __ATOMIC_RELAXED))
+		worker->stop_by_ns = worker->now_ns;
+	else if (!worker->is_stopping)
+		worker->stop_by_ns = worker->now_ns + NS_DRAIN_MS * INT64_C(1000000);
 	if (worker->is_stopping)
 		return;
 	worker->is_stopping = true;
-	worker->stop_by_ns = worker->now_ns + NS_DRAIN_MS * INT64_C(1000000);
+	if (setup->steering) {
+		ns_steering_end(setup->steering, setup->index);
+		worker->has_mail = true;
+	}
 	for (size_t i = 0; i < setup->listener_count; i++) {
 		struct ns_listener *listener = &setup->listeners[i];
 
@@ -405,6 +463,9 @@ static void see(struct worker *worker, const struct epoll_event *event)
 	case NS_SOURCE_STORAGE:
 		ns_tail_io_reap(worker->context.tails);
 		break;
+	case NS_SOURCE_INBOX:
+		worker->has_mail = true;
+		break;
 	}
 }
 
@@ -442,14 +503,49 @@ static void keep_time(struct worker *worker)
 	(void)ns_store_sweep(context->thread, context->now_s, SWEEP_A_TICK);
 }
 
+/*
+ * Looks again and again instead of sleeping, as waking up takes longer than many a peer does to ask again. Only
+ * while that pays: when nothing came in time it is not tried again before something does.
+ */
+static int poll_for_events(struct worker *worker, struct epoll_event *events)
+{
+	int64_t until_ns = (int64_t)np_now_ns() + worker->setup->state->config->poll_us * 1000LL;
+	int count;
+
+	do
+		count = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, 0);
+	while (count == 0 && (int64_t)np_now_ns() < until_ns);
+	worker->is_lively = count > 0;
+	return count;
+}
+
+/* As long as it takes, and whether it would have paid to poll. */
+static int sleep_for_events(struct worker *worker, struct epoll_event *events, int timeout_ms)
+{
+	int64_t poll_ns = worker->setup->state->config->poll_us * 1000LL;
+	int64_t from_ns = poll_ns > 0 ? (int64_t)np_now_ns() : 0;
+	int count = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, timeout_ms);
+
+	worker->is_lively = poll_ns > 0 && count > 0 && (int64_t)np_now_ns() - from_ns <= poll_ns;
+	return count;
+}
+
 static int wait_for_events(struct worker *worker, struct epoll_event *events)
 {
 	int timeout_ms = sleep_ms(worker);
-	int count;
+	int count = 0;
 
+	if (timeout_ms > 0 && worker->is_lively) {
+		count = poll_for_events(worker, events);
+		if (count > 0)
+			return count;
+	}
 	if (timeout_ms > 0)
 		ns_thread_go(worker->context.thread);
-	count = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, timeout_ms);
+	if (timeout_ms > 0)
+		count = sleep_for_events(worker, events, timeout_ms);
+	else
+		count = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, 0);
 	if (count < 0)
 		count = errno == EINTR ? 0 : -errno;
 	if (timeout_ms > 0)
@@ -477,6 +573,7 @@ static int loop(struct worker *worker, struct np_error *err)
 		for (int i = 0; i < count; i++)
 			see(worker, &events[i]);
 		accept_all(worker);
+		take_mail(worker);
 		take_turns(worker);
 		end_overdue(worker);
 		free_dead(worker);
@@ -515,7 +612,11 @@ static int register_sources(struct worker *worker, struct np_error *err)
 	int rc;
 
 	worker->stop = NS_SOURCE_STOP;
+	worker->inbox = NS_SOURCE_INBOX;
 	rc = add_to_epoll(worker, setup->stop_fd, EPOLLIN, &worker->stop);
+	if (rc == 0 && setup->steering)
+		rc = add_to_epoll(worker, ns_steering_fd(setup->steering, setup->index), EPOLLIN,
+		                  &worker->inbox);
 	for (size_t i = 0; i < setup->listener_count && rc == 0; i++) {
 		struct ns_listener *listener = &setup->listeners[i];
 		uint32_t exclusive = listener->is_shared ? EPOLLEXCLUSIVE : 0;

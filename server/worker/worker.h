@@ -7,6 +7,7 @@
 #define NS_WORKER_H
 
 #include "listen.h"
+#include "steer.h"
 
 /*
  * How long a peer may take, beside the config's idle_timeout_ms and deadline_ms. Heads, values and answers are given so long for each NS_DEADLINE_STEP_BYTES, so that
@@ -31,13 +32,14 @@ struct ns_worker_setup {
 	struct ns_server_state *state;
 	enum ns_tail_engine engine; /* where there are pools */
 	const char *auth;
-	int stop_fd;           /* an eventfd, readable once all are to stop */
+	struct ns_steering *steering; /* NULL: connections stay where they are accepted */
+	int stop_fd; /* an eventfd, written to when all are to stop, and to stop at once */
 	uint32_t *connections; /* atomic: of all workers */
 };
 
 /*
- * Pins the calling thread and serves until it is told to stop and has drained. The state's is_draining is set by
- * whoever makes stop_fd readable.
+ * Pins the calling thread and serves until it is told to stop and has drained. The state's is_draining, and
+ * is_ending, are set by whoever writes to stop_fd.
  *
  *   -EXDEV   the kernel keeps the thread elsewhere
  *   -ENOSYS, -EPERM  no io_uring, with NS_ENGINE_URING

@@ -88,7 +88,7 @@ static int create(struct server *server, struct np_error *err)
 		return np_error_set(err, -rc, "no memory");
 	rc = ns_store_create(&setup, &server->state.store, err);
 	if (rc == 0)
-		rc = ns_listeners_open(&server->config, 1, &server->listeners, err);
+		rc = ns_listeners_open(&server->config, &server->cpu, 1, &server->listeners, err);
 	if (rc < 0)
 		return rc;
 	server->state.config = &server->config;

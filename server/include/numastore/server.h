@@ -26,6 +26,13 @@ struct ns_place_rule {
 };
 
 /* Zero-initialise by ns_config_default(), which sets what stands in brackets. Text is borrowed. */
+/* Which worker serves a connection: whichever the kernel deals it to, or one by where its packets come in. */
+enum ns_steer {
+	NS_STEER_NONE,
+	NS_STEER_CPU, /* the kernel prefers the worker on the CPU that gets them: SO_INCOMING_CPU, Linux 6.2 */
+	NS_STEER_NAPI, /* it is handed to the worker of its receive queue: SO_INCOMING_NAPI_ID; none on loopback */
+};
+
 struct ns_config {
 	const char *
 		root; /* directory that stands for "/" [NULL: this machine's]; another one serves no one */
@@ -64,16 +71,23 @@ struct ns_config {
 	const char *io; /* to them: "uring", "threads" or "auto", the first that works ["auto"] */
 
 	/* Where it listens. A port of 0 turns a protocol off, NS_ANY_PORT takes a free one. */
-	const char *listen_address;    /* [127.0.0.1] */
-	int memcache_port;             /* [11211] */
-	int http_port;                 /* [8080] */
-	int admin_port;                /* [0] */
+	const char
+		*listen_address; /* HOST or HOST:PORT (of memcache), apart by commas [127.0.0.1] */
+	int memcache_port;       /* [11211] */
+	int http_port;           /* [8080] */
+	int admin_port;          /* [0] */
 	const char *memcache_socket;   /* a unix socket instead of the port [NULL] */
 	unsigned memcache_socket_mode; /* [0700] */
 	const char *auth_file;         /* memcache: "user:password" lines; NULL = open */
 	bool http_read_only;
 
-	unsigned workers; /* 0 = one for each CPU that may be used of the serving node */
+	unsigned workers;    /* 0 = one for each CPU that may be used of the serving node */
+	enum ns_steer steer; /* [NS_STEER_NONE] */
+	/*
+	 * Before it sleeps a worker looks so long for what comes next, as long as the last one came that
+	 * soon; it needs a CPU for each worker [0: it sleeps at once].
+	 */
+	unsigned poll_us;
 };
 
 #define NS_ANY_PORT (-1)
@@ -103,7 +117,7 @@ int ns_server_create(const struct ns_config *config, struct ns_server **ret, str
 /* Serves until ns_server_stop(); drains connections then. Returns 0, or the failure that ended it. */
 int ns_server_run(struct ns_server *server, struct np_error *err);
 
-/* From any thread, and from a signal handler. */
+/* From any thread, and from a signal handler. The second time it does not wait for peers. */
 void ns_server_stop(struct ns_server *server);
 
 /* After ns_server_run() has returned, or without it. Accepts NULL. */

@@ -354,6 +354,8 @@ static void limits_hold_to_the_byte(void **state)
 	check_limit(repeat("GET /", "a", NS_LINE_MAX - 14, end), 0);
 	check_limit(repeat("GET /", "a", NS_LINE_MAX - 13, end), 414);
 	check_limit(repeat("GET /", "a", 20000, ""), 414);
+	/* Too long comes first, as it does when the end has not come yet. */
+	check_limit(repeat("GET /", "a", 20000, "\n"), 414);
 	check_limit(repeat("GET / HTTP/1.1\r\n" HOST, "X: y\r\n", NS_HTTP_FIELDS_MAX - 1, "\r\n"),
 	            0);
 	check_limit(repeat("GET / HTTP/1.1\r\n" HOST, "X: y\r\n", NS_HTTP_FIELDS_MAX, "\r\n"), 431);
