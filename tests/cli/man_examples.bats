@@ -10,6 +10,7 @@ PROBE_MAN=$BATS_TEST_DIRNAME/../../probe/numaprobe.1
 RUN_MAN=$BATS_TEST_DIRNAME/../../launcher/numarun.1
 COUNT_MAN=$BATS_TEST_DIRNAME/../../counters/numacount.1
 LAT_MAN=$BATS_TEST_DIRNAME/../../server/client/numalat.1
+STORE_MAN=$BATS_TEST_DIRNAME/../../server/numastore.1
 
 setup() {
 	mkdir "$BATS_TEST_TMPDIR/bin" "$BATS_TEST_TMPDIR/examples"
@@ -17,6 +18,7 @@ setup() {
 	ln -s "$(realpath "$NUMARUN")" "$BATS_TEST_TMPDIR/bin/numarun"
 	ln -s "$(realpath "$NUMACOUNT")" "$BATS_TEST_TMPDIR/bin/numacount"
 	ln -s "$(realpath "$NUMALAT")" "$BATS_TEST_TMPDIR/bin/numalat"
+	ln -s "$(realpath "$NUMASTORE")" "$BATS_TEST_TMPDIR/bin/numastore"
 	PATH=$BATS_TEST_TMPDIR/bin:$PATH
 	cd "$HOSTS" || return
 }
@@ -71,10 +73,14 @@ check_examples() {
 	check_examples "$LAT_MAN"
 }
 
+@test "the examples of numastore(1) are true" {
+	check_examples "$STORE_MAN"
+}
+
 @test "the man pages have the sections that a reader looks for" {
 	local page section
 
-	for page in "$PROBE_MAN" "$RUN_MAN" "$COUNT_MAN" "$LAT_MAN"; do
+	for page in "$PROBE_MAN" "$RUN_MAN" "$COUNT_MAN" "$LAT_MAN" "$STORE_MAN"; do
 		for section in NAME SYNOPSIS DESCRIPTION OPTIONS OUTPUT FILES "EXIT STATUS" \
 			PRIVILEGES EXAMPLES "SEE ALSO"; do
 			grep -qx "\.Sh $section" "$page" || fail "$page: no section $section"
@@ -94,7 +100,7 @@ check_examples() {
 @test "mandoc has no warning about the man pages" {
 	command -v mandoc >/dev/null || skip "mandoc is not installed"
 
-	run mandoc -T lint -W warning "$PROBE_MAN" "$RUN_MAN" "$COUNT_MAN" "$LAT_MAN"
+	run mandoc -T lint -W warning "$PROBE_MAN" "$RUN_MAN" "$COUNT_MAN" "$LAT_MAN" "$STORE_MAN"
 	[[ $status -eq 0 ]] || fail "$output"
 }
 
@@ -103,7 +109,7 @@ check_examples() {
 
 	man --version >/dev/null 2>&1 || skip "man is not installed"
 
-	for page in "$PROBE_MAN" "$RUN_MAN" "$COUNT_MAN" "$LAT_MAN"; do
+	for page in "$PROBE_MAN" "$RUN_MAN" "$COUNT_MAN" "$LAT_MAN" "$STORE_MAN"; do
 		warnings=$(MANWIDTH=80 LC_ALL=C.UTF-8 man --warnings -l "$page" 2>&1 >/dev/null)
 		[[ -z $warnings ]] || fail "$page: $warnings"
 	done

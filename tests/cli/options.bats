@@ -15,11 +15,14 @@ COUNT_COMPLETION=$BATS_TEST_DIRNAME/../../counters/numacount.bash-completion
 LAT_MAN=$BATS_TEST_DIRNAME/../../server/client/numalat.1
 LAT_COMPLETION=$BATS_TEST_DIRNAME/../../server/client/numalat.bash-completion
 
+STORE_MAN=$BATS_TEST_DIRNAME/../../server/numastore.1
+STORE_COMPLETION=$BATS_TEST_DIRNAME/../../server/numastore.bash-completion
+
 # Each program, and each of its commands.
 COMMANDS=("NUMAPROBE" "NUMAPROBE report" "NUMAPROBE rank" "NUMARUN" "NUMACOUNT" "NUMACOUNT explain"
 	"NUMACOUNT list" "NUMACOUNT stat" "NUMACOUNT record" "NUMACOUNT serve" "NUMACOUNT matrix"
 	"NUMALAT" "NUMALAT populate" "NUMALAT run" "NUMALAT load" "NUMALAT noise" "NUMALAT sequence"
-	"NUMALAT convert" "NUMALAT show" "NUMALAT analyze")
+	"NUMALAT convert" "NUMALAT show" "NUMALAT analyze" "NUMASTORE")
 
 # help_options COMMAND...: the options that its --help lists, short and long.
 help_options() {
@@ -167,6 +170,17 @@ commands_agree() { # NAME PROGRAM PAGE COMPLETION HEADINGS
 	refuses 2 "'bogus' is no command; there are: populate, run, load, noise," "$NUMALAT" bogus
 }
 
+@test "help, man page and completion of numastore name the same options" {
+	local options
+
+	# Some have a short form alone, as memcached's.
+	options=$("$NUMASTORE" --help | grep -oE '^ +(-[^ ,-]|(-[^ ,-], )?--[a-z-]+)' | tr -s ' ,' '\n' | grep '^-' | sort)
+	[[ -n $options ]]
+	same "numastore --help" "$options" "numastore.1" "$(man_options "$STORE_MAN" .)"
+	same "numastore --help" "$options" completion "$(completions "$STORE_COMPLETION" numastore -)"
+	same wanted $'auto\nthreads\nuring' offered "$(completions "$STORE_COMPLETION" numastore --io = '')"
+}
+
 @test "help is on standard output, fits 80 columns and ends with status 0" {
 	local words
 	local -a command
@@ -208,6 +222,7 @@ commands_agree() { # NAME PROGRAM PAGE COMPLETION HEADINGS
 	gives "numacount $version" "$NUMACOUNT" stat --version
 	gives "numalat $version" "$NUMALAT" --version
 	gives "numalat $version" "$NUMALAT" run --version
+	gives "numastore $version" "$NUMASTORE" --version
 }
 
 @test "an unknown option is one line on standard error, and status 2 or 125" {
@@ -228,6 +243,7 @@ commands_agree() { # NAME PROGRAM PAGE COMPLETION HEADINGS
 		refuses 2 "unknown option '--bogus'" "$NUMALAT" "$command" --bogus
 		refuses 2 "unknown option '-Z'" "$NUMALAT" "$command" -Z
 	done
+	refuses 2 "unknown option '--bogus'" "$NUMASTORE" --bogus
 	refuses 125 "unknown option '--bogus'" "$NUMARUN" --bogus -- true
 	refuses 125 "unknown option '-Z'" "$NUMARUN" -aZ true
 }
@@ -242,6 +258,7 @@ commands_agree() { # NAME PROGRAM PAGE COMPLETION HEADINGS
 	refuses 2 "--listen ADDRESS" "$NUMACOUNT" serve --listen
 	refuses 2 "-o FILE" "$NUMALAT" run -o
 	refuses 2 "--blocks N" "$NUMALAT" analyze --blocks
+	refuses 2 "--memory SIZE" "$NUMASTORE" --memory
 	refuses 125 "-C CPUS" "$NUMARUN" -C
 	refuses 125 "--near DEV" "$NUMARUN" --near
 }

@@ -23,7 +23,7 @@ import socket
 import sys
 import time
 
-from memcache_servers import Connection, Memcached, Numastore, Skipped, check, check_equal, main_of
+from memcache_servers import PATIENCE_S, Connection, Memcached, Numastore, Skipped, check, check_equal, main_of
 
 KEYS = [b"k%d" % i for i in range(12)] + [b"a" * 250]
 COUNTERS = KEYS[:6]  # only these are incremented; they are never empty, nor appended to
@@ -340,43 +340,51 @@ def compare(servers, seed, options):
 
 # ---- times that end while we wait ----
 
-# Each makes or changes the key that is named in it; it is gone after two seconds, or it is not.
+# Each makes or changes the key that is named in it: one that stays, or one that ends soon.
 ENDING = [
-    b"set s1 0 1 1\r\n1\r\n",
-    b"set s2 0 2 1\r\n1\r\n",
+    b"set s1 0 2 1\r\n1\r\n",
+    b"set s3 0 3 1\r\n1\r\n",
     b"set s0 0 0 1\r\n1\r\n",
     b"set s100 0 100 1\r\n1\r\n",
     b"set sn 0 -5 1\r\n1\r\n",
-    b"add a1 0 1 1\r\n1\r\n",
+    b"add a1 0 2 1\r\n1\r\n",
     b"add a100 0 100 1\r\n1\r\n",
-    b"set r1 0 0 1\r\n1\r\nreplace r1 0 1 1\r\n1\r\n",
-    b"set r100 0 1 1\r\n1\r\nreplace r100 0 100 1\r\n1\r\n",
-    b"set p1 0 1 1\r\n1\r\nappend p1 0 100 1\r\n1\r\n",
-    b"set p0 0 0 1\r\n1\r\nprepend p0 0 1 1\r\n1\r\n",
-    b"set i1 0 1 1\r\n1\r\nincr i1 1\r\n",
-    b"set i9 0 1 1\r\n9\r\nincr i9 1\r\n",
-    b"set t1 0 0 1\r\n1\r\ntouch t1 1\r\n",
-    b"set t100 0 1 1\r\n1\r\ntouch t100 100\r\n",
-    b"set t0 0 1 1\r\n1\r\ntouch t0 0\r\n",
-    b"set g1 0 0 1\r\n1\r\ngat 1 g1\r\n",
-    b"set g100 0 1 1\r\n1\r\ngats 100 g100\r\n",
-    b"ms m1 1 T1\r\n1\r\n",
+    b"set r1 0 0 1\r\n1\r\nreplace r1 0 2 1\r\n1\r\n",
+    b"set r100 0 2 1\r\n1\r\nreplace r100 0 100 1\r\n1\r\n",
+    b"set p1 0 2 1\r\n1\r\nappend p1 0 100 1\r\n1\r\n",
+    b"set p0 0 0 1\r\n1\r\nprepend p0 0 2 1\r\n1\r\n",
+    b"set i1 0 2 1\r\n1\r\nincr i1 1\r\n",
+    b"set i9 0 2 1\r\n9\r\nincr i9 1\r\n",
+    b"set t1 0 0 1\r\n1\r\ntouch t1 2\r\n",
+    b"set t100 0 2 1\r\n1\r\ntouch t100 100\r\n",
+    b"set t0 0 2 1\r\n1\r\ntouch t0 0\r\n",
+    b"set g1 0 0 1\r\n1\r\ngat 2 g1\r\n",
+    b"set g100 0 2 1\r\n1\r\ngats 100 g100\r\n",
+    b"ms m1 1 T2\r\n1\r\n",
     b"ms m100 1 T100\r\n1\r\n",
     b"ms m0 1\r\n1\r\n",
-    b"ms u1 1\r\n1\r\nmg u1 T1\r\n",
-    b"ms u100 1 T1\r\n1\r\nmg u100 T100\r\n",
-    b"mg v1 N1 v\r\n",
+    b"ms u1 1\r\n1\r\nmg u1 T2\r\n",
+    b"ms u100 1 T2\r\n1\r\nmg u100 T100\r\n",
+    b"mg v1 N2 v\r\n",
     b"mg v100 N100 v\r\n",
-    b"ma n1 N1 J5\r\n",
+    b"ma n1 N2 J5\r\n",
     b"ma n0 N0 J5\r\n",
-    b"ms d1 1\r\n1\r\nmd d1 I T1\r\n",
-    b"ms d100 1 T1\r\n1\r\nmd d100 I T100\r\n",
-    b"ms d0 1 T1\r\n1\r\nmd d0 I\r\n",
+    b"ms d1 1\r\n1\r\nmd d1 I T2\r\n",
+    b"ms d100 1 T2\r\n1\r\nmd d100 I T100\r\n",
+    b"ms d0 1 T2\r\n1\r\nmd d0 I\r\n",
 ]
+STAYS = re.compile(rb"s0|p0|t0|m0|n0|.*100")
 
 
 def keys_of(requests):
     return [re.match(rb"\S+ (\S+)", request).group(1) for request in requests]
+
+
+def wait_until_gone(server, keys):
+    end = time.monotonic() + PATIENCE_S
+    while server.ask(b"get " + keys + b"\r\n") != b"END\r\n":
+        check(time.monotonic() < end, keys, "do not all end")
+        time.sleep(0.1)
 
 
 def check_ending(servers):
@@ -386,17 +394,21 @@ def check_ending(servers):
         replies = [normalise(server.ask(request), numbers[i]) for i, server in enumerate(servers)]
         check_equal(replies[1], replies[0], f"{request!r:.200} beside memcached")
 
-    everything = b"get " + b" ".join(keys_of(ENDING)) + b"\r\n"
+    def wait_for_both(keys):
+        for server in servers:
+            wait_until_gone(server, keys)
+
+    keys = keys_of(ENDING)
     check_same(b"flush_all\r\n" + b"".join(ENDING))
-    time.sleep(3.2)
-    check_same(everything)
+    wait_for_both(b" ".join(key for key in keys if not STAYS.fullmatch(key)))
+    check_same(b"get " + b" ".join(keys) + b"\r\n")
     # What is there when the time comes goes, when it was stored after the command too.
-    check_same(b"flush_all\r\nset f1 0 0 1\r\n1\r\nflush_all 2\r\nset f2 0 0 1\r\n1\r\nget f1 f2\r\n")
-    time.sleep(3.2)
-    check_same(b"get f1 f2\r\nset f3 0 0 1\r\n1\r\nget f3\r\n")
-    # A later command takes the place of one to come.
-    check_same(b"flush_all 2\r\nflush_all 1000\r\nset f4 0 0 1\r\n1\r\n")
-    time.sleep(3.2)
+    check_same(b"flush_all\r\nset f1 0 0 1\r\n1\r\nflush_all 3\r\nset f2 0 0 1\r\n1\r\nget f1 f2\r\n")
+    wait_for_both(b"f1 f2")
+    check_same(b"set f3 0 0 1\r\n1\r\nget f3\r\n")
+    # A later command takes the place of one to come: nothing to wait for, but time.
+    check_same(b"flush_all 3\r\nflush_all 1000\r\nset f4 0 0 1\r\n1\r\n")
+    time.sleep(4.2)
     check_same(b"get f4\r\nflush_all\r\nget f4\r\n")
 
 
