@@ -9,13 +9,28 @@
 #include "../store/store.h"
 
 /* Of one worker, relaxed atomic: written by it, read by all. */
+/* clang-format off: one a line */
 #define NS_WORKER_COUNTERS(X)                                                                      \
 	X(connections)                                                                             \
 	X(connections_total)                                                                       \
-	X(connections_rejected) X(connections_timed_out) X(bytes_read) X(bytes_written) X(cmd_get) \
-		X(cmd_set) X(cmd_touch) X(cmd_flush) X(cmd_meta) X(auth_cmds) X(auth_errors)       \
-			X(http_requests) X(http_errors) X(protocol_errors) X(yields)               \
-				X(connections_handed) X(connections_unsteered)
+	X(connections_rejected)                                                                    \
+	X(connections_timed_out)                                                                   \
+	X(bytes_read)                                                                              \
+	X(bytes_written)                                                                           \
+	X(cmd_get)                                                                                 \
+	X(cmd_set)                                                                                 \
+	X(cmd_touch)                                                                               \
+	X(cmd_flush)                                                                               \
+	X(cmd_meta)                                                                                \
+	X(auth_cmds)                                                                               \
+	X(auth_errors)                                                                             \
+	X(http_requests)                                                                           \
+	X(http_errors)                                                                             \
+	X(protocol_errors)                                                                         \
+	X(yields)                                                                                  \
+	X(connections_handed)                                                                      \
+	X(connections_unsteered)
+/* clang-format on */
 
 struct ns_worker_counts {
 #define X(name) uint64_t name;

@@ -225,24 +225,58 @@ bool ns_store_rule(const struct ns_thread *thread, size_t at, struct ns_place_ru
 /* ---- counters ---- */
 
 /* Of tails. */
+/* clang-format off: one a line */
 #define NS_TAIL_COUNTERS(X)                                                                        \
-	X(tail_sent_bytes) X(tail_evictions) X(tails_lost) X(storage_full) X(storage_failed)
+	X(tail_sent_bytes)                                                                         \
+	X(tail_evictions)                                                                          \
+	X(tails_lost)                                                                              \
+	X(storage_full)                                                                            \
+	X(storage_failed)
+/* clang-format on */
+/* clang-format off: one a line */
 #define NS_PROMOTION_COUNTERS(X)                                                                   \
 	X(promotion_blocks)                                                                        \
 	X(promotion_scans)                                                                         \
 	X(promotion_refused_payback)                                                               \
-	X(promotion_refused_rate) X(promotion_refused_room) X(demotions) X(demoted_bytes)
+	X(promotion_refused_rate)                                                                  \
+	X(promotion_refused_room)                                                                  \
+	X(demotions)                                                                               \
+	X(demoted_bytes)
+/* clang-format on */
 
+/* clang-format off: one a line */
 #define NS_COUNTERS(X)                                                                             \
 	X(get_hits)                                                                                \
 	X(get_misses)                                                                              \
 	X(get_expired)                                                                             \
-	X(get_flushed) X(sets) X(deletes) X(delete_hits) X(touches) X(touch_hits) X(incr_hits)     \
-		X(incr_misses) X(decr_hits) X(decr_misses) X(cas_hits) X(cas_misses) X(cas_badval) \
-			X(evictions) X(evicted_unfetched) X(expired) X(local_heads) X(local_bytes) \
-				X(remote_heads) X(remote_bytes) X(out_of_memory) X(promotions)     \
-					X(promoted_bytes) X(promotion_ns) X(too_large)             \
-						NS_TAIL_COUNTERS(X) NS_PROMOTION_COUNTERS(X)
+	X(get_flushed)                                                                             \
+	X(sets)                                                                                    \
+	X(deletes)                                                                                 \
+	X(delete_hits)                                                                             \
+	X(touches)                                                                                 \
+	X(touch_hits)                                                                              \
+	X(incr_hits)                                                                               \
+	X(incr_misses)                                                                             \
+	X(decr_hits)                                                                               \
+	X(decr_misses)                                                                             \
+	X(cas_hits)                                                                                \
+	X(cas_misses)                                                                              \
+	X(cas_badval)                                                                              \
+	X(evictions)                                                                               \
+	X(evicted_unfetched)                                                                       \
+	X(expired)                                                                                 \
+	X(local_heads)                                                                             \
+	X(local_bytes)                                                                             \
+	X(remote_heads)                                                                            \
+	X(remote_bytes)                                                                            \
+	X(out_of_memory)                                                                           \
+	X(promotions)                                                                              \
+	X(promoted_bytes)                                                                          \
+	X(promotion_ns)                                                                            \
+	X(too_large)                                                                               \
+	NS_TAIL_COUNTERS(X)                                                                        \
+	NS_PROMOTION_COUNTERS(X)
+/* clang-format on */
 
 struct ns_counts {
 #define X(name) uint64_t name;

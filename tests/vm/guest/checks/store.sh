@@ -186,3 +186,5 @@ check "where memory policies are refused it serves and says that"
 	expect_equal "notes of it" 1 "$(grep -c '^numastore: memory policies are refused' "$STORE_ERR")"
 	populate -k 8 --check
 	stop_store
+
+. /checks/store_promotion.sh
