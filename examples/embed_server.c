@@ -36,8 +36,8 @@ static void *serve(void *arg)
 static int use_directly(struct ns_server *server, struct np_error *err)
 {
 	static const char text[] = "Hello from the program itself\n";
-	char *value;
-	size_t size;
+	char *value = NULL;
+	size_t size = 0;
 	int rc = ns_set(server, key, strlen(key), text, strlen(text), err);
 
 	if (rc == 0)
@@ -77,7 +77,7 @@ int main(void)
 {
 	struct ns_config config;
 	struct ns_server *server;
-	struct np_error err;
+	struct np_error err = { 0 };
 	int rc;
 
 	ns_config_default(&config);

@@ -1,195 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * numastore: plans, maps, verifies and listens; says where everything is; then serves until SIGTERM or SIGINT.
- */
-#include "../counters/notify.h"
-#include "../counters/privileges.h"
 #include "../probe/base/cli.h"
-#include "options.h"
-#include "placement.h"
-#include "server_data.h"
+#include "run.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static int fail(const struct np_error *err, int status)
 {
 	fprintf(stderr, "numastore: %s\n", err->text);
 	return status;
-}
-
-static void print_notes(const struct ns_server_state *state)
-{
-	for (size_t i = 0; i < state->plan->note_count; i++)
-		fprintf(stderr, "numastore: %s\n", state->plan->notes[i]);
-}
-
-static void print_pools(const struct ns_server_state *state)
-{
-	const struct ns_tails *tails = ns_store_tails(state->store);
-
-	for (size_t i = 0; tails && i < ns_tails_pool_count(tails); i++) {
-		struct ns_pool_state pool = ns_tails_pool(tails, i);
-
-		printf("pool in %s, %s the page cache\n", pool.path,
-		       pool.is_direct ? "past" : "through");
-	}
-}
-
-static int print_start(const struct ns_server *server, struct np_error *err)
-{
-	const struct ns_listeners *listeners = ns_server_listeners(server);
-	char text[NS_LISTEN_TEXT_MAX];
-	int rc = ns_placement_print(ns_server_state(server), stdout);
-
-	if (rc == 0)
-		print_pools(ns_server_state(server));
-	for (size_t i = 0; i < listeners->count_a_worker && rc == 0; i++)
-		printf("listening on %s\n", ns_listener_text(listeners, i, text));
-	/* Somebody may wait for these lines at the other end of a pipe. */
-	if (rc == 0 && fflush(stdout) != 0)
-		rc = -errno;
-	return np_cli_written(rc, err);
-}
-
-static void fill_signals(sigset_t *ret)
-{
-	sigemptyset(ret);
-	sigaddset(ret, SIGTERM);
-	sigaddset(ret, SIGINT);
-}
-
-/* The first one lets peers come to an end, the second one does not wait for them. */
-static void *wait_for_signals(void *arg)
-{
-	sigset_t signals;
-	int number;
-
-	fill_signals(&signals);
-	for (unsigned i = 0; i < 2; i++) {
-		while (sigwait(&signals, &number) != 0)
-			;
-		ns_server_stop(arg);
-		(void)nc_notify("STOPPING=1\nSTATUS=draining connections", NULL);
-	}
-	return NULL;
-}
-
-/* Blocked in all threads but the one that waits for them. */
-static int block_signals(struct np_error *err)
-{
-	sigset_t signals;
-	int rc;
-
-	/* A peer that goes away is no reason to end; a terminal neither, and there is nothing to read anew. */
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGHUP, SIG_IGN) == SIG_ERR)
-		return np_error_sys(err, errno, "signals");
-	fill_signals(&signals);
-	rc = pthread_sigmask(SIG_BLOCK, &signals, NULL);
-	return rc != 0 ? np_error_sys(err, rc, "signals") : 0;
-}
-
-/* With where it can be reached, as much as fits. */
-static int notify_ready(const struct ns_server *server, struct np_error *err)
-{
-	const struct ns_listeners *listeners = ns_server_listeners(server);
-	char message[1024] = "READY=1\nSTATUS=serving";
-	char text[NS_LISTEN_TEXT_MAX];
-
-	for (size_t i = 0; i < listeners->count_a_worker; i++) {
-		size_t len = strlen(message);
-
-		snprintf(message + len, sizeof(message) - len, "%s %s", i > 0 ? "," : "",
-		         ns_listener_text(listeners, i, text));
-	}
-	return nc_notify(message, err);
-}
-
-static int serve(struct ns_server *server, struct np_error *err)
-{
-	pthread_t waiter;
-	int rc = pthread_create(&waiter, NULL, wait_for_signals, server);
-
-	if (rc != 0)
-		return np_error_sys(err, rc, "thread for signals");
-	rc = notify_ready(server, err);
-	if (rc == 0)
-		rc = ns_server_run(server, err);
-	/* Unless a signal has ended it. To cancel it would need a library that is loaded only then. */
-	pthread_kill(waiter, SIGTERM);
-	pthread_join(waiter, NULL);
-	return rc;
-}
-
-/* To be reached by whom memcached's, which is made as that user, can be reached. */
-static int give_socket_away(const struct ns_options *options, struct np_error *err)
-{
-	const char *path = options->config.memcache_socket;
-	uid_t uid;
-	gid_t gid;
-	int rc;
-
-	if (!path || geteuid() != 0)
-		return 0;
-	rc = nc_privileges_find(options->user, &uid, &gid, err);
-	if (rc < 0 || uid == 0)
-		return rc;
-	return lchown(path, uid, gid) < 0 ? np_error_sys(err, errno, "%s", path) : 0;
-}
-
-static int run(const struct ns_options *options, struct np_error *err)
-{
-	struct ns_server *server = NULL;
-	int rc = block_signals(err);
-
-	if (rc == 0)
-		rc = ns_server_create(&options->config, &server, err);
-	if (rc < 0)
-		return rc;
-	rc = give_socket_away(options, err);
-	if (rc == 0)
-		rc = nc_privileges_drop(options->user, err);
-	print_notes(ns_server_state(server));
-	if (rc == 0)
-		rc = print_start(server, err);
-	if (rc == 0)
-		rc = serve(server, err);
-	ns_server_destroy(server);
-	return rc;
-}
-
-static int prepare_pool(const char *directory, struct np_error *err)
-{
-	int rc = ns_server_prepare_pool(directory, err);
-
-	if (rc < 0)
-		return rc;
-	printf("%s is a pool now: --ssd-dir %s\n", directory, directory);
-	return np_cli_written(fflush(stdout) != 0 ? -errno : 0, err);
-}
-
-static int show_plan(const struct ns_options *options, struct np_error *err)
-{
-	struct ns_server *server = NULL;
-	int rc = ns_server_plan(&options->config, &server, err);
-
-	if (rc < 0)
-		return rc;
-	print_notes(ns_server_state(server));
-	rc = np_cli_written(ns_plan_print(ns_server_state(server), stdout), err);
-	ns_server_destroy(server);
-	return rc;
-}
-
-static int act(const struct ns_options *options, struct np_error *err)
-{
-	if (options->prepare_pool)
-		return prepare_pool(options->prepare_pool, err);
-	return options->is_dry_run ? show_plan(options, err) : run(options, err);
 }
 
 int main(int argc, char **argv)
@@ -200,7 +18,7 @@ int main(int argc, char **argv)
 	np_cli_fill_standard_files();
 	if (ns_options_parse(argc, argv, &options) < 0)
 		status = fail(&options.err, NP_EXIT_USAGE);
-	else if (act(&options, &options.err) < 0)
+	else if (ns_run(&options, &options.err) < 0)
 		status = fail(&options.err, NP_EXIT_NO);
 	ns_options_release(&options);
 	return status;

@@ -151,7 +151,12 @@ struct ns_store {
 /* The index and the pins are the store's to change in objects that others may only look at. */
 static inline struct ns_object *ns_object_own(const struct ns_object *object)
 {
-	return (struct ns_object *)(uintptr_t)object;
+	union {
+		const struct ns_object *others;
+		struct ns_object *own;
+	} same = { .others = object };
+
+	return same.own;
 }
 
 /* Now. */

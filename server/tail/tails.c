@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 struct ns_tails {
+	struct ns_tails *self; /* whose lock is taken by those who only look, too */
 	struct ns_pool *pools;
 	size_t pool_count;
 	pthread_mutex_t lock;
@@ -33,6 +34,7 @@ int ns_tails_open(const char *const *paths, size_t count, struct ns_tails **ret,
 
 	if (!tails)
 		return np_error_sys(err, ENOMEM, "pools");
+	tails->self = tails;
 	pthread_mutex_init(&tails->lock, NULL);
 	tails->pools = calloc(count, sizeof(*tails->pools));
 	if (!tails->pools)
@@ -85,7 +87,7 @@ static uint64_t get(const uint64_t *counter)
 struct ns_pool_state ns_tails_pool(const struct ns_tails *tails, size_t index)
 {
 	const struct ns_pool *pool = &tails->pools[index];
-	pthread_mutex_t *lock = &((struct ns_tails *)(uintptr_t)tails)->lock;
+	pthread_mutex_t *lock = &tails->self->lock;
 	struct ns_pool_state state = {
 		.path = pool->path,
 		.reads = get(&pool->reads),
@@ -233,7 +235,7 @@ static int add_number(struct ns_tails *tails, struct ns_tail *tail, uint32_t *re
 	}
 	if (tails->count >= UINT32_MAX - 1)
 		return -ENOMEM;
-	rc = np_array_grow(&list, tails->count, sizeof(tails->list[0]));
+	rc = np_array_grow(&list, tails->count, sizeof(void *));
 	tails->list = list;
 	if (rc == 0)
 		rc = np_array_grow(&unused, tails->count, sizeof(tails->unused[0]));

@@ -20,8 +20,8 @@ struct ns_tail {
 };
 
 /* Of a number that is pinned; once more pinned. Ends with ns_tail_release(). */
-struct ns_tail *ns_tail_hold(struct ns_tails *tails, uint32_t tail);
-void ns_tail_release(struct ns_tails *tails, uint32_t tail);
+struct ns_tail *ns_tail_hold(struct ns_tails *tails, uint32_t number);
+void ns_tail_release(struct ns_tails *tails, uint32_t number);
 
 /*
  * A piece of a tail that lies in one piece: from @unit on, at most @most units.
