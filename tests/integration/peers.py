@@ -15,6 +15,7 @@ import struct
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from http_refusals import Answer, HttpNumastore, get, sized
 from memcache_servers import PATIENCE_S, Connection, check, check_equal, main_of
@@ -88,6 +89,25 @@ class Others(threading.Thread):
             check(self.count > 0, "no others")
 
 
+def is_cut_off(what, port, begin, drip):
+    with Connection(port) as connection:
+        connection.send(begin)
+        begun = time.monotonic()
+        connection.socket.settimeout(0.1 if drip else PATIENCE_S)
+        while True:
+            check(time.monotonic() < begun + PATIENCE_S, what, "is waited for without end")
+            try:
+                if drip:
+                    connection.send(b"x")
+                if not connection.socket.recv(4096):
+                    break
+            except TimeoutError:
+                continue
+            except (BrokenPipeError, ConnectionResetError):
+                break
+        check(time.monotonic() - begun > DEADLINE_S * 0.9, what, "was not waited for")
+
+
 def too_slow(server):
     """Whoever does not get on is cut off at the deadline; a byte now and then does not count as getting on."""
     cases = {
@@ -97,24 +117,11 @@ def too_slow(server):
         "a line of memcache": (server.port, b"get "),
         "a value of memcache": (server.port, b"set slow 0 0 1000\r\n"),
     }
-    for what, (port, begin) in cases.items():
-        for drip in (False, True):
-            with Connection(port) as connection:
-                connection.send(begin)
-                begun = time.monotonic()
-                connection.socket.settimeout(0.1 if drip else PATIENCE_S)
-                while True:
-                    check(time.monotonic() < begun + PATIENCE_S, what, "is waited for without end")
-                    try:
-                        if drip:
-                            connection.send(b"x")
-                        if not connection.socket.recv(4096):
-                            break
-                    except TimeoutError:
-                        continue
-                    except (BrokenPipeError, ConnectionResetError):
-                        break
-                check(time.monotonic() - begun > DEADLINE_S * 0.9, what, "was not waited for")
+    with ThreadPoolExecutor(2 * len(cases)) as pool:
+        waits = [pool.submit(is_cut_off, what, port, begin, drip) for what, (port, begin) in cases.items()
+                 for drip in (False, True)]
+        for wait in waits:
+            wait.result()
     check(fetch(server, b"/slow") is None, "half a value was stored")
 
 
@@ -208,7 +215,8 @@ def resets(server):
             connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             try:
                 connection.send(request)
-                connection.socket.recv(1000, socket.MSG_DONTWAIT)
+                connection.socket.setblocking(False)
+                connection.socket.recv(1000)
             except (BlockingIOError, ConnectionResetError, BrokenPipeError):
                 pass
             connection.close()
