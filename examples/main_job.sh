@@ -4,7 +4,8 @@
 #
 # usage: examples/main_job.sh [DEVICE]      the first card on hardware unless given; none: anywhere
 #
-# The programs are those in PATH. Files of the run stay in the directory that is told at the end.
+# The programs are those in PATH. Files of the run stay in the directory that is told at the end. It takes less
+# than a minute, and is ended after ten.
 set -euo pipefail
 roles=$(dirname "$0")/roles/store.ini
 device=${1-}
@@ -52,21 +53,31 @@ if why=$(numacount stat -- true 2>&1); then
 fi
 echo "\$ numarun ${options[*]}"
 status=0
-numarun "${options[@]}" 2>&1 | tee "$dir/log" || status=$?
+timeout --foreground -k 30 600 numarun "${options[@]}" 2>&1 | tee "$dir/log" || status=$?
 if [ $status -ne 0 ]; then
 	echo "main_job.sh: the run failed (files are in $dir)" >&2
 	exit $status
 fi
 
+numalat analyze "$dir/both.nlt" >"$dir/analysis"
+
 # What stands behind a role's label in the log.
 of_role() { sed -n "s/^$1: //p" "$dir/log"; }
+
+# What the analysis says of the whole requests, in one line.
+verdict() {
+	awk '/^- total download: / { said = substr($0, 19); next }
+		said != "" && /^  / { said = said " " substr($0, 3); next }
+		said != "" { exit }
+		END { print said }' "$dir/analysis"
+}
 
 echo
 echo "Summary"
 echo "  card      ${device:-none on hardware: placed without one}"
 grep -o '"role": "[^"]*"\|"cpus": "[^"]*"' "$dir/verify.json" | awk -F'"' '
 	$2 == "role" { role = $4; next }
-	role != "" { printf "  %-9s on CPUs %s\n", role, $4; role = "" }'
+	role != "" { printf "  %-9s on CPU%s %s\n", role, $4 ~ /[-,]/ ? "s" : "", $4; role = "" }'
 if grep -q '^  "ok": true' "$dir/verify.json"; then
 	echo "  verified  every thread and policy of both was where it should be, at each look"
 else
@@ -74,12 +85,14 @@ else
 fi
 of_role store | awk '/^ARENA/ { print "  memory    " $0; heads = 1; next }
 	heads && $1 ~ /^[0-9]+$/ && NF > 8 { print "            " $0; next } { heads = 0 }'
+of_role store | sed -n "s/^keys that begin with '\(.*\)-' live on /            \1: /p"
 for arm in near far; do
 	of_role client | awk -v arm="$arm" '
 		$1 == "arm" { here = ($2 == arm ":") }
 		here && /^p(50|90|99|99\.9) / { times[++n] = $1 " " $(NF - 2) }
 		END { printf "  %-9s total download, us:", arm; for (i = 1; i <= n; i++) printf " %s%s", times[i], i < n ? "," : "\n" }'
 done
+echo "  verdict   $(verdict)"
 if [ -z "$why" ]; then
 	echo "  bytes     of memory and links, by socket: $dir/counters.jsonl, and above"
 else

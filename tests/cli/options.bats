@@ -356,5 +356,5 @@ commands_agree() { # NAME PROGRAM PAGE COMPLETION HEADINGS
 @test "the completions pass shellcheck" {
 	command -v shellcheck >/dev/null || skip "shellcheck is not installed"
 
-	shellcheck "$PROBE_COMPLETION" "$RUN_COMPLETION" "$COUNT_COMPLETION" >&2
+	shellcheck "$PROBE_COMPLETION" "$RUN_COMPLETION" "$COUNT_COMPLETION" "$LAT_COMPLETION" "$STORE_COMPLETION" >&2
 }

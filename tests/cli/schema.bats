@@ -71,7 +71,9 @@ document_all() {
 		keep "$NUMAPROBE" rank "$@" --json "$device"
 		keep "$NUMARUN" "$@" --dry-run --near "$device" -- ./server "$device"
 		keep "$NUMARUN" "$@" --dry-run --near "$device" --count 3 --smt --far
+		keep "$NUMASTORE" "$@" --dry-run --numa "$device" --memory 64M --sub-memory 32M --place a/=far
 	done
+	keep "$NUMASTORE" "$@" --dry-run --memory 64M
 	keep_service "" "$@"
 	keep "$NUMARUN" "$@" --dry-run -N all -m all -b
 	keep "$NUMARUN" "$@" --dry-run -C +0 -i all
@@ -130,11 +132,14 @@ validate_all() {
 	for host in "$HOSTS"/*/sys; do
 		document_all --root "${host%/sys}"
 	done
+	wants_document "$NUMASTORE" --root "$EJFAT2" --dry-run --numa "$NIC" --memory 64M --perverse
 	validate_all
 }
 
 @test "documents about this host" {
 	document_all
+	wants_document "$NUMASTORE" --dry-run --numa "$(first_memory_node)" --memory 64M --perverse --cores 3 \
+		--place a/=local --place b/=far --place c/="node:$(first_memory_node)"
 	validate_all
 }
 

@@ -2,6 +2,6 @@
 foreach(name options numaprobe numarun supervise roles exclusive schema man_examples documents
 		numacount_explain numacount_list numacount_record numacount_serve numacount_stat
 		numalat_analyze numalat_convert numalat_load numalat_noise numalat_populate
-		numalat_run numalat_show numastore numastore_promotion)
+		numalat_run numalat_show main_job numastore numastore_promotion)
 	np_bats(cli ${name})
 endforeach()

@@ -68,9 +68,20 @@ check "an example through pkg-config" gcc $flags "$source/examples/rank_nic.c" -
 check "an example of libnumacount through pkg-config" gcc $flags "$source/examples/count.c" -o "$dir/count" $(pkg-config --cflags --libs libnumacount)
 # shellcheck disable=SC2046,SC2086 # words
 check "an embedded server through pkg-config" gcc $flags "$source/examples/embed_server.c" -o "$dir/embed_server" $(pkg-config --cflags --libs libnumastore) -pthread
-check "the embedded server serves itself" grep -q "^/greeting, 30 bytes: Hello" <("$dir/embed_server" </dev/null)
+# What the program stores by a call, a client gets over HTTP; it ends when its input does.
+serves_itself() { # EXAMPLE
+	local pid line='' status=0
+
+	coproc embedded { exec "$1"; }
+	pid=$!
+	read -r -t 60 line <&"${embedded[0]}" && read -r -t 60 line <&"${embedded[0]}" || status=1
+	[ "$(curl -sf --max-time 30 "${line%%,*}")" = "Hello from the program itself" ] || status=1
+	echo "$line"
+	eval "exec ${embedded[1]}>&-"
+	wait "$pid" && return "$status"
+}
 mkdir "$dir/project"
-cp "$source/examples/rank_nic.c" "$source/examples/count.c" "$dir/project/"
+cp "$source/examples/rank_nic.c" "$source/examples/count.c" "$source/examples/embed_server.c" "$dir/project/"
 cat >"$dir/project/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(stranger C)
@@ -80,6 +91,10 @@ target_link_libraries(rank_nic numakit::numarun numakit::numaprobe)
 find_package(numacount REQUIRED)
 add_executable(count count.c)
 target_link_libraries(count numakit::numacount)
+find_package(numastore REQUIRED)
+find_package(Threads REQUIRED)
+add_executable(embed_server embed_server.c)
+target_link_libraries(embed_server numakit::numastore Threads::Threads)
 CMAKE
 check "an example through CMake: configure" cmake -S "$dir/project" -B "$dir/project/build" -DCMAKE_PREFIX_PATH="$dir/usr" -DCMAKE_C_FLAGS="$flags"
 check "an example through CMake: build" cmake --build "$dir/project/build"
@@ -107,9 +122,12 @@ counts_alike() { # EXAMPLE
 for count in "$dir/count" "$dir/project/build/count"; do
 	[ ! -x "$count" ] || check "the example counts, or says why not, as numacount does: ${count#"$dir/"}" counts_alike "$count"
 done
+for embedded in "$dir/embed_server" "$dir/project/build/embed_server"; do
+	check "the embedded server serves what the program stored: ${embedded#"$dir/"}" serves_itself "$embedded"
+done
 check "the installed numarun runs" "$dir/usr/bin/numarun" -C "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')" -- true
-for file in {bin,share/bash-completion/completions}/{numaprobe,numarun,numacount} \
-	share/man/man1/{numaprobe,numarun,numacount}.1; do
+for file in {bin,share/bash-completion/completions}/{numaprobe,numarun,numacount,numalat,numastore} \
+	share/man/man1/{numaprobe,numarun,numacount,numalat,numastore}.1; do
 	check "$file is installed" test -s "$dir/usr/$file"
 done
 exit $failed
