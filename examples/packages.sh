@@ -7,7 +7,7 @@ build_packages=(gcc libc6-dev cmake make pkg-config libhwloc-dev libinih-dev lib
 
 # What the tests need besides: peers, emulator, kernel, checkers.
 test_packages=(g++ libcmocka-dev bats numactl hwloc memcached libmemcached-tools nginx-light wrk jq python3
-	python3-jsonschema python3-pymemcache python3-scipy bsdextrautils
+	python3-jsonschema python3-pymemcache curl python3-scipy bsdextrautils
 	clang clang-format clang-tidy libclang-rt-dev llvm shellcheck codespell mandoc man-db groff
 	qemu-system-x86 gcc-12 libelf1 gnuplot-nox prometheus linux-perf busybox-static cpio xz-utils bzip2 util-linux iproute2 binutils file procps
 	git)
