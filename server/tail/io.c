@@ -11,7 +11,8 @@
 
 char *ns_buffer_take(struct ns_tail_io *io, struct ns_buffer_wait *wait)
 {
-	if (io->unused_count > 0)
+	/* Not before those who wait. */
+	if (!io->first && io->unused_count > 0)
 		return io->unused[--io->unused_count];
 	if (!wait || wait->is_queued)
 		return NULL;
@@ -42,17 +43,22 @@ void ns_buffer_wait_end(struct ns_tail_io *io, struct ns_buffer_wait *wait)
 	wait->is_queued = false;
 }
 
-/* To the first who waits: as long as anybody does there is none unused. */
 void ns_buffer_give(struct ns_tail_io *io, char *buffer)
 {
-	struct ns_buffer_wait *wait = io->first;
+	io->unused[io->unused_count++] = buffer;
+	if (io->first && !io->is_reaping)
+		ns_engine_poke(io->engine);
+}
 
-	if (!wait) {
-		io->unused[io->unused_count++] = buffer;
-		return;
+/* Whoever is called may give, take and end. */
+static void serve_waiters(struct ns_tail_io *io)
+{
+	while (io->first && io->unused_count > 0) {
+		struct ns_buffer_wait *wait = io->first;
+
+		ns_buffer_wait_end(io, wait);
+		wait->ready(wait, io->unused[--io->unused_count]);
 	}
-	ns_buffer_wait_end(io, wait);
-	wait->ready(wait, buffer);
 }
 
 static int make_buffers(struct ns_tail_io *io, unsigned count)
@@ -75,6 +81,13 @@ static int make_buffers(struct ns_tail_io *io, unsigned count)
 }
 
 /* ---- the engine ---- */
+
+void ns_engine_poke(const struct ns_engine *engine)
+{
+	const uint64_t one = 1;
+
+	(void)!write(engine->event_fd, &one, sizeof(one));
+}
 
 static int make_engine(struct ns_tail_io *io, enum ns_tail_engine engine, unsigned depth,
                        struct np_error *err)
@@ -99,6 +112,10 @@ int ns_tail_io_create(struct ns_tails *tails, enum ns_tail_engine engine, unsign
 
 	if (!io)
 		return np_error_sys(err, ENOMEM, "staging buffers");
+	if (buffers == 0) {
+		free(io);
+		return np_error_set(err, EINVAL, "reading and writing takes a staging buffer");
+	}
 	io->tails = tails;
 	rc = make_buffers(io, buffers);
 	if (rc < 0)
@@ -145,7 +162,10 @@ void ns_tail_io_reap(struct ns_tail_io *io)
 	uint64_t events;
 
 	(void)!read(io->engine->event_fd, &events, sizeof(events));
+	io->is_reaping = true;
 	io->engine->calls->reap(io->engine);
+	serve_waiters(io);
+	io->is_reaping = false;
 }
 
 bool ns_tail_io_is_busy(const struct ns_tail_io *io)

@@ -41,12 +41,13 @@ struct ns_engine {
 	const struct ns_engine_calls *calls;
 	int event_fd; /* readable when something is done */
 };
+void ns_engine_poke(const struct ns_engine *engine); /* there is something to reap */
 
 /* @depth: how many ops there are at most. -ENOSYS, -EPERM, -ENOMEM ... */
 int ns_engine_create_uring(unsigned depth, struct ns_engine **ret, struct np_error *err);
 int ns_engine_create_threads(struct ns_engine **ret, struct np_error *err);
 
-/* Who found no buffer gets one, once, as soon as there is one, in the order in which they asked. */
+/* Who found no buffer gets one, once, in the order in which they asked: out of ns_tail_io_reap(). */
 struct ns_buffer_wait {
 	struct ns_buffer_wait *next;
 	bool is_queued;
@@ -64,6 +65,7 @@ struct ns_tail_io {
 	size_t unused_count;
 	struct ns_buffer_wait *first; /* who waits for one, in their order */
 	struct ns_buffer_wait *last;
+	bool is_reaping;
 	char *scrap; /* what is thrown away goes here: NS_TAIL_UNIT_BYTES */
 };
 

@@ -69,7 +69,6 @@ static void do_op(struct ns_io_op *op)
 static void *work(void *arg)
 {
 	struct threads *threads = arg;
-	const uint64_t one = 1;
 	struct ns_io_op *op;
 
 	pthread_mutex_lock(&threads->lock);
@@ -82,7 +81,7 @@ static void *work(void *arg)
 		do_op(op);
 		pthread_mutex_lock(&threads->lock);
 		add(&threads->done, op);
-		(void)!write(threads->engine.event_fd, &one, sizeof(one));
+		ns_engine_poke(&threads->engine);
 	}
 	pthread_mutex_unlock(&threads->lock);
 	return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "io_parts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <liburing.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 struct uring {
 	struct ns_engine engine;
 	struct io_uring ring;
-	struct ns_io_op *failed; /* to be told of by the next reap */
 };
 
 static struct uring *of(struct ns_engine *engine)
@@ -18,48 +18,31 @@ static struct uring *of(struct ns_engine *engine)
 	return (struct uring *)engine;
 }
 
-static void fail(struct uring *uring, struct ns_io_op *op, int rc)
+/* What the kernel does not take now, for lack of memory, stays in the ring: the next reap tries again. */
+static void flush(struct uring *uring)
 {
-	const uint64_t one = 1;
+	int rc;
 
-	op->rc = rc;
-	op->next = uring->failed;
-	uring->failed = op;
-	(void)!write(uring->engine.event_fd, &one, sizeof(one));
+	do
+		rc = io_uring_submit(&uring->ring);
+	while (rc == -EINTR);
+	if (io_uring_sq_ready(&uring->ring) > 0)
+		ns_engine_poke(&uring->engine);
 }
 
-/* There is a place in the ring for each op that can be. */
 static void submit(struct ns_engine *engine, struct ns_io_op *op)
 {
 	struct uring *uring = of(engine);
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
 	unsigned count = (unsigned)(op->count - op->got);
-	int rc;
 
-	if (!sqe) {
-		fail(uring, op, -EIO);
-		return;
-	}
+	assert(sqe); /* each op has a buffer, and there is a place in the ring for each of them */
 	if (op->is_write)
 		io_uring_prep_write(sqe, op->fd, op->bytes + op->got, count, op->offset + op->got);
 	else
 		io_uring_prep_read(sqe, op->fd, op->bytes + op->got, count, op->offset + op->got);
 	io_uring_sqe_set_data(sqe, op);
-	do
-		rc = io_uring_submit(&uring->ring);
-	while (rc == -EINTR || rc == -EAGAIN || rc == -EBUSY);
-}
-
-static void reap_failed(struct uring *uring)
-{
-	struct ns_io_op *op = uring->failed;
-	struct ns_io_op *next;
-
-	uring->failed = NULL;
-	for (; op; op = next) {
-		next = op->next;
-		op->done(op);
-	}
+	flush(uring);
 }
 
 static void reap(struct ns_engine *engine)
@@ -67,7 +50,8 @@ static void reap(struct ns_engine *engine)
 	struct uring *uring = of(engine);
 	struct io_uring_cqe *cqe;
 
-	reap_failed(uring);
+	if (io_uring_sq_ready(&uring->ring) > 0)
+		flush(uring);
 	while (io_uring_peek_cqe(&uring->ring, &cqe) == 0) {
 		struct ns_io_op *op = io_uring_cqe_get_data(cqe);
 		ssize_t result = cqe->res;
@@ -91,6 +75,22 @@ static void end(struct ns_engine *engine)
 
 static const struct ns_engine_calls calls = { .submit = submit, .reap = reap, .free = end };
 
+static int make_ring(struct uring *uring, unsigned depth)
+{
+	int rc = io_uring_queue_init(depth, &uring->ring, 0);
+
+	if (rc < 0)
+		return rc;
+	/* Linux 5.6 has both this and plain reads; the rings before it can only be asked for readv. */
+	if (uring->ring.features & IORING_FEAT_RW_CUR_POS)
+		rc = io_uring_register_eventfd(&uring->ring, uring->engine.event_fd);
+	else
+		rc = -ENOSYS;
+	if (rc < 0)
+		io_uring_queue_exit(&uring->ring);
+	return rc;
+}
+
 int ns_engine_create_uring(unsigned depth, struct ns_engine **ret, struct np_error *err)
 {
 	struct uring *uring = calloc(1, sizeof(*uring));
@@ -105,12 +105,7 @@ int ns_engine_create_uring(unsigned depth, struct ns_engine **ret, struct np_err
 		free(uring);
 		return rc;
 	}
-	rc = io_uring_queue_init(depth, &uring->ring, 0);
-	if (rc == 0) {
-		rc = io_uring_register_eventfd(&uring->ring, uring->engine.event_fd);
-		if (rc < 0)
-			io_uring_queue_exit(&uring->ring);
-	}
+	rc = make_ring(uring, depth);
 	if (rc < 0) {
 		rc = np_error_sys(err, -rc, "io_uring");
 		close(uring->engine.event_fd);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -41,7 +42,7 @@ static DIR *open_list(int dir_fd)
 
 static int wipe(int dir_fd, dev_t device, unsigned depth, struct np_error *err);
 
-/* A directory below the pool, with all that is in it; one that something is mounted on is left. */
+/* A directory below the pool, with all that is in it. */
 static int wipe_directory(int dir_fd, const char *name, dev_t device, unsigned depth,
                           struct np_error *err)
 {
@@ -54,7 +55,7 @@ static int wipe_directory(int dir_fd, const char *name, dev_t device, unsigned d
 	if (fd < 0 || fstat(fd, &st) < 0)
 		rc = np_error_sys(err, errno, "%s", quoted);
 	else if (st.st_dev != device)
-		rc = np_error_set(err, EBUSY, "%s: another filesystem is mounted there", quoted);
+		rc = np_error_set(err, EXDEV, "%s is of another filesystem", quoted);
 	else if (depth == DEPTH_MAX)
 		rc = np_error_set(err, ELOOP, "%s: more than %d directories deep", quoted,
 		                  DEPTH_MAX);
@@ -67,12 +68,32 @@ static int wipe_directory(int dir_fd, const char *name, dev_t device, unsigned d
 	return rc;
 }
 
-/* Links are removed, not followed. */
+/*
+ * Links are removed, not followed. The kernel refuses to remove what something is mounted on, be it a part of the
+ * same filesystem, before it looks whether it is empty.
+ */
+static int wipe_entry(int dir_fd, const char *name, dev_t device, unsigned depth,
+                      struct np_error *err)
+{
+	char quoted[NAME_QUOTED_MAX];
+
+	if (unlinkat(dir_fd, name, 0) == 0)
+		return 0;
+	if (errno == EISDIR && unlinkat(dir_fd, name, AT_REMOVEDIR) == 0)
+		return 0;
+	if (errno == ENOTEMPTY || errno == EEXIST)
+		return wipe_directory(dir_fd, name, device, depth, err);
+	np_error_quote(name, quoted, sizeof(quoted));
+	if (errno == EBUSY)
+		return np_error_set(err, EXDEV, "something is mounted on %s: unmount it first",
+		                    quoted);
+	return np_error_sys(err, errno, "%s", quoted);
+}
+
 static int wipe(int dir_fd, dev_t device, unsigned depth, struct np_error *err)
 {
 	DIR *list = open_list(dir_fd);
 	const struct dirent *entry;
-	char name[NAME_QUOTED_MAX];
 	int rc = 0;
 
 	if (!list)
@@ -80,13 +101,7 @@ static int wipe(int dir_fd, dev_t device, unsigned depth, struct np_error *err)
 	while (rc == 0 && (entry = readdir(list)) != NULL) {
 		if (is_self(entry->d_name) || (depth == 0 && !strcmp(entry->d_name, marker_name)))
 			continue;
-		if (unlinkat(dir_fd, entry->d_name, 0) == 0)
-			continue;
-		if (errno == EISDIR || errno == EPERM)
-			rc = wipe_directory(dir_fd, entry->d_name, device, depth, err);
-		else
-			rc = np_error_sys(err, errno, "%s",
-			                  np_error_quote(entry->d_name, name, sizeof(name)));
+		rc = wipe_entry(dir_fd, entry->d_name, device, depth, err);
 	}
 	closedir(list);
 	return rc;
@@ -178,7 +193,9 @@ static int claim(struct ns_pool *pool, int dir_fd, struct np_error *err)
 		                    pool->path, marker_name);
 	if (flock(pool->marker_fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK
-		               ? np_error_set(err, EBUSY, "%s: another numastore has this pool",
+		               ? np_error_set(err, EBUSY,
+		                              "%s: another numastore has this pool, or it is "
+		                              "named twice",
 		                              pool->path)
 		               : np_error_sys(err, errno, "%s/%s", pool->path, marker_name);
 	return 0;
@@ -251,17 +268,48 @@ void ns_pool_close(struct ns_pool *pool)
 
 /* ---- space ---- */
 
+/* A file that would get larger than a limit of the process costs it a SIGXFSZ, which ends it. */
+static bool is_beyond_limit(off_t bytes)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	       (rlim_t)bytes > limit.rlim_cur;
+}
+
+/* 0 or an errno. */
+static int extend(const struct ns_pool *pool, off_t begin, off_t end)
+{
+	int rc;
+
+	if (is_beyond_limit(end))
+		return EFBIG;
+	do
+		rc = fallocate(pool->fd, 0, begin, end - begin);
+	while (rc < 0 && errno == EINTR);
+	/* Without it, a full disk is found when it is written to. */
+	if (rc < 0 && errno == EOPNOTSUPP)
+		rc = ftruncate(pool->fd, end);
+	return rc < 0 ? errno : 0;
+}
+
+static void note_error(struct ns_pool *pool);
+
 int ns_pool_extend(struct ns_pool *pool, uint32_t units)
 {
 	off_t begin = (off_t)ns_units_count(pool->units) * NS_TAIL_UNIT_BYTES;
-	off_t end = (off_t)units * NS_TAIL_UNIT_BYTES;
+	int code = extend(pool, begin, (off_t)units * NS_TAIL_UNIT_BYTES);
 
-	if (fallocate(pool->fd, 0, begin, end - begin) == 0)
+	if (code == 0)
 		return 0;
-	/* Then a full disk is found when it is written to. */
-	if (errno == EOPNOTSUPP && ftruncate(pool->fd, end) == 0)
-		return 0;
-	return errno == EDQUOT || errno == EFBIG ? -ENOSPC : -errno;
+	/* Some filesystems keep the part that there was room for. */
+	(void)!ftruncate(pool->fd, begin);
+	if (code == ENOSPC || code == EDQUOT || code == EFBIG)
+		return -ENOSPC;
+	if (code == ENOMEM)
+		return -ENOMEM;
+	note_error(pool);
+	return -EIO;
 }
 
 uint64_t ns_pool_room_bytes(const struct ns_pool *pool)
@@ -277,7 +325,7 @@ uint64_t ns_pool_room_bytes(const struct ns_pool *pool)
 
 bool ns_pool_is_retired(const struct ns_pool *pool)
 {
-	return __atomic_load_n(&pool->errors_in_row, __ATOMIC_RELAXED) >= NS_POOL_ERRORS_MAX;
+	return __atomic_load_n(&pool->is_retired, __ATOMIC_RELAXED);
 }
 
 static void add(uint64_t *counter, uint64_t amount)
@@ -285,24 +333,36 @@ static void add(uint64_t *counter, uint64_t amount)
 	(void)__atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
 }
 
+/* Once retired it stays so: what works later is luck. */
+static void note_in_row(struct ns_pool *pool)
+{
+	if (__atomic_add_fetch(&pool->errors_in_row, 1, __ATOMIC_RELAXED) >= NS_POOL_ERRORS_MAX)
+		__atomic_store_n(&pool->is_retired, true, __ATOMIC_RELAXED);
+}
+
+static void note_error(struct ns_pool *pool)
+{
+	add(&pool->errors, 1);
+	note_in_row(pool);
+}
+
 void ns_pool_count(struct ns_pool *pool, bool is_write, uint64_t bytes, int rc)
 {
 	add(is_write ? &pool->writes : &pool->reads, 1);
 	if (rc == 0) {
 		add(is_write ? &pool->written_bytes : &pool->read_bytes, bytes);
-		/* Once retired it stays so: what worked now was luck. */
-		if (!ns_pool_is_retired(pool))
-			__atomic_store_n(&pool->errors_in_row, 0, __ATOMIC_RELAXED);
-		return;
+		__atomic_store_n(&pool->errors_in_row, 0, __ATOMIC_RELAXED);
+	} else if (rc == -ENOSPC) {
+		/* A full disk is no fault of the pool. */
+		add(&pool->errors, 1);
+	} else {
+		note_error(pool);
 	}
-	add(&pool->errors, 1);
-	/* A full disk is no fault of the pool. */
-	if (rc != -ENOSPC)
-		(void)__atomic_fetch_add(&pool->errors_in_row, 1, __ATOMIC_RELAXED);
 }
 
-void ns_pool_count_damage(struct ns_pool *pool)
+void ns_pool_count_damage(struct ns_pool *pool, uint32_t units)
 {
-	add(&pool->damaged, 1);
-	(void)__atomic_fetch_add(&pool->errors_in_row, 1, __ATOMIC_RELAXED);
+	add(&pool->reads, 1);
+	add(&pool->damaged, units);
+	note_in_row(pool);
 }

@@ -33,6 +33,7 @@ struct ns_pool {
 	uint64_t errors;
 	uint64_t damaged;
 	unsigned errors_in_row;
+	bool is_retired;
 };
 
 /* Errors are those of ns_tails_open(). */
@@ -40,8 +41,11 @@ int ns_pool_open(const char *path, struct ns_pool *ret, struct np_error *err);
 void ns_pool_close(struct ns_pool *pool);
 
 /*
- * Lets the file be of that many units. The space is there, where the filesystem can promise it.
- * -ENOSPC, -EIO ...
+ * Lets the file be of that many units, more than it has. The space is there, where the filesystem can promise
+ * it. With the lock of growing. Faults are counted.
+ *
+ *   -ENOSPC  the filesystem, a quota or a limit of this process does not give it
+ *   -EIO, -ENOMEM
  */
 int ns_pool_extend(struct ns_pool *pool, uint32_t units);
 /* That the filesystem would still give. */
@@ -50,6 +54,7 @@ uint64_t ns_pool_room_bytes(const struct ns_pool *pool);
 bool ns_pool_is_retired(const struct ns_pool *pool);
 /* How one read or write went: 0 or -errno. */
 void ns_pool_count(struct ns_pool *pool, bool is_write, uint64_t bytes, int rc);
-void ns_pool_count_damage(struct ns_pool *pool);
+/* A read that went well, of which so many units are not what was written. */
+void ns_pool_count_damage(struct ns_pool *pool, uint32_t units);
 
 #endif

@@ -55,20 +55,13 @@ static void done(struct ns_io_op *op)
 {
 	struct slot *slot = (struct slot *)(void *)((char *)op - offsetof(struct slot, op));
 	struct ns_tail_read *read = slot->read;
-	struct ns_pool *pool = read->tail->pool;
-	int rc = op->rc;
+	int rc = ns_tail_check(read->tail, slot->unit, slot->units, slot->buffer, op->rc);
 
 	slot->is_done = true;
 	read->under_way--;
 	read->io->under_way--;
-	if (rc == 0 && !ns_tail_is_sound(read->tail, slot->unit, slot->units, slot->buffer)) {
-		ns_pool_count_damage(pool);
-		rc = -EIO;
-	} else {
-		ns_pool_count(pool, false, op->count, rc);
-	}
-	if (rc < 0 && read->rc == 0)
-		read->rc = -EIO;
+	if (read->rc == 0)
+		read->rc = rc;
 	if (read->has_ended) {
 		ns_buffer_give(read->io, slot->buffer);
 		if (read->under_way == 0)
@@ -218,7 +211,6 @@ static int read_run(struct ns_tail *tail, uint32_t unit, struct ns_tail_run run,
 {
 	struct ns_io_op op = { .bytes = buffer, .count = run.bytes, .offset = run.offset };
 	ssize_t result;
-	int rc;
 
 	do {
 		result = pread(tail->pool->fd, buffer + op.got, op.count - op.got,
@@ -226,13 +218,7 @@ static int read_run(struct ns_tail *tail, uint32_t unit, struct ns_tail_run run,
 		if (result < 0)
 			result = -errno;
 	} while (!ns_io_op_take(&op, result));
-	rc = op.rc < 0 ? -EIO : 0;
-	if (rc == 0 && !ns_tail_is_sound(tail, unit, run.units, buffer)) {
-		ns_pool_count_damage(tail->pool);
-		return -EIO;
-	}
-	ns_pool_count(tail->pool, false, op.count, rc);
-	return rc;
+	return ns_tail_check(tail, unit, run.units, buffer, op.rc);
 }
 
 static int read_all(struct ns_tail *tail, uint64_t offset, char *to, size_t count, char *buffer)
@@ -258,18 +244,17 @@ static int read_all(struct ns_tail *tail, uint64_t offset, char *to, size_t coun
 	return 0;
 }
 
-int ns_tail_read_now(struct ns_tails *tails, uint32_t number, uint64_t offset, char *to,
-                     size_t count)
+int ns_tail_read_now(struct ns_tails *tails, uint32_t tail, uint64_t offset, char *to, size_t count)
 {
-	struct ns_tail *tail = ns_tail_hold(tails, number);
+	struct ns_tail *held = ns_tail_hold(tails, tail);
 	char *buffer = aligned_alloc(NS_BUFFER_ALIGNMENT, NS_TAIL_CHUNK_BYTES);
 	int rc = -EINVAL;
 
 	if (!buffer)
 		rc = -ENOMEM;
-	else if (offset <= tail->bytes && count <= tail->bytes - offset)
-		rc = read_all(tail, offset, to, count, buffer);
+	else if (offset <= held->bytes && count <= held->bytes - offset)
+		rc = read_all(held, offset, to, count, buffer);
 	free(buffer);
-	ns_tail_release(tails, number);
+	ns_tail_release(tails, tail);
 	return rc;
 }

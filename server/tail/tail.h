@@ -58,7 +58,7 @@ struct ns_pool_state {
 	bool is_retired;  /* after errors in a row nothing new is put there */
 };
 size_t ns_tails_pool_count(const struct ns_tails *tails);
-struct ns_pool_state ns_tails_pool(const struct ns_tails *tails, size_t index);
+struct ns_pool_state ns_tails_pool(const struct ns_tails *tails, size_t pool);
 
 /* ---- tails ---- */
 
@@ -75,9 +75,9 @@ void ns_tail_pin(struct ns_tails *tails, uint32_t tail);
 void ns_tail_unpin(struct ns_tails *tails, uint32_t tail);
 
 /* For callers that may wait: at most to the tail's end. 0; -EIO: lost or damaged; -ENOSPC; -ENOMEM */
-int ns_tail_read_now(struct ns_tails *tails, uint32_t number, uint64_t offset, char *to,
+int ns_tail_read_now(struct ns_tails *tails, uint32_t tail, uint64_t offset, char *to,
                      size_t count);
-int ns_tail_write_now(struct ns_tails *tails, uint32_t number, const char *bytes, uint64_t count);
+int ns_tail_write_now(struct ns_tails *tails, uint32_t tail, const char *bytes, uint64_t count);
 
 /* ---- reading and writing without waiting ---- */
 

@@ -14,7 +14,6 @@
 #include <xxhash.h>
 
 struct ns_tails {
-	struct ns_tails *self; /* whose lock is taken by those who only look, too */
 	struct ns_pool *pools;
 	size_t pool_count;
 	pthread_mutex_t lock;
@@ -34,7 +33,6 @@ int ns_tails_open(const char *const *paths, size_t count, struct ns_tails **ret,
 
 	if (!tails)
 		return np_error_sys(err, ENOMEM, "pools");
-	tails->self = tails;
 	pthread_mutex_init(&tails->lock, NULL);
 	tails->pools = calloc(count, sizeof(*tails->pools));
 	if (!tails->pools)
@@ -84,27 +82,27 @@ static uint64_t get(const uint64_t *counter)
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-struct ns_pool_state ns_tails_pool(const struct ns_tails *tails, size_t index)
+struct ns_pool_state ns_tails_pool(const struct ns_tails *tails, size_t pool)
 {
-	const struct ns_pool *pool = &tails->pools[index];
-	pthread_mutex_t *lock = &tails->self->lock;
+	const struct ns_pool *found = &tails->pools[pool];
+	pthread_mutex_t *lock = &((struct ns_tails *)tails)->lock;
 	struct ns_pool_state state = {
-		.path = pool->path,
-		.reads = get(&pool->reads),
-		.writes = get(&pool->writes),
-		.read_bytes = get(&pool->read_bytes),
-		.written_bytes = get(&pool->written_bytes),
-		.errors = get(&pool->errors),
-		.damaged = get(&pool->damaged),
-		.is_direct = pool->is_direct,
-		.is_retired = ns_pool_is_retired(pool),
+		.path = found->path,
+		.reads = get(&found->reads),
+		.writes = get(&found->writes),
+		.read_bytes = get(&found->read_bytes),
+		.written_bytes = get(&found->written_bytes),
+		.errors = get(&found->errors),
+		.damaged = get(&found->damaged),
+		.is_direct = found->is_direct,
+		.is_retired = ns_pool_is_retired(found),
 	};
 	uint64_t count;
 	uint64_t unused;
 
 	pthread_mutex_lock(lock);
-	count = ns_units_count(pool->units);
-	unused = ns_units_free_count(pool->units);
+	count = ns_units_count(found->units);
+	unused = ns_units_free_count(found->units);
 	pthread_mutex_unlock(lock);
 	state.file_bytes = count * NS_TAIL_UNIT_BYTES;
 	state.used_bytes = (count - unused) * NS_TAIL_UNIT_BYTES;
@@ -301,15 +299,15 @@ int ns_tail_take(struct ns_tails *tails, uint64_t bytes, uint32_t *ret, struct n
 	return 0;
 }
 
-struct ns_tail *ns_tail_hold(struct ns_tails *tails, uint32_t number)
+struct ns_tail *ns_tail_hold(struct ns_tails *tails, uint32_t tail)
 {
-	struct ns_tail *tail;
+	struct ns_tail *held;
 
 	pthread_mutex_lock(&tails->lock);
-	tail = tails->list[number - 1];
-	tail->pins++;
+	held = tails->list[tail - 1];
+	held->pins++;
 	pthread_mutex_unlock(&tails->lock);
-	return tail;
+	return held;
 }
 
 void ns_tail_pin(struct ns_tails *tails, uint32_t tail)
@@ -317,21 +315,21 @@ void ns_tail_pin(struct ns_tails *tails, uint32_t tail)
 	(void)ns_tail_hold(tails, tail);
 }
 
-void ns_tail_release(struct ns_tails *tails, uint32_t number)
+void ns_tail_release(struct ns_tails *tails, uint32_t tail)
 {
-	struct ns_tail *tail;
+	struct ns_tail *held;
 
 	pthread_mutex_lock(&tails->lock);
-	tail = tails->list[number - 1];
-	if (--tail->pins > 0) {
-		tail = NULL;
+	held = tails->list[tail - 1];
+	if (--held->pins > 0) {
+		held = NULL;
 	} else {
-		ns_units_give(tail->pool->units, tail->count, tail->units);
-		tails->list[number - 1] = NULL;
-		tails->unused[tails->unused_count++] = number;
+		ns_units_give(held->pool->units, held->count, held->units);
+		tails->list[tail - 1] = NULL;
+		tails->unused[tails->unused_count++] = tail;
 	}
 	pthread_mutex_unlock(&tails->lock);
-	free_tail(tail);
+	free_tail(held);
 }
 
 void ns_tail_unpin(struct ns_tails *tails, uint32_t tail)
@@ -373,13 +371,19 @@ void ns_tail_seal(struct ns_tail *tail, uint32_t unit, uint32_t count, char *byt
 	}
 }
 
-bool ns_tail_is_sound(const struct ns_tail *tail, uint32_t unit, uint32_t count, const char *bytes)
+int ns_tail_check(struct ns_tail *tail, uint32_t unit, uint32_t count, const char *bytes, int rc)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		const char *from = bytes + (size_t)i * NS_TAIL_UNIT_BYTES;
+	uint32_t damaged = 0;
 
-		if (XXH3_64bits(from, ns_tail_unit_bytes(tail, unit + i)) != tail->sums[unit + i])
-			return false;
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
+		const char *from = bytes + (size_t)i * NS_TAIL_UNIT_BYTES;
+		uint32_t used = ns_tail_unit_bytes(tail, unit + i);
+
+		damaged += XXH3_64bits(from, used) != tail->sums[unit + i];
 	}
-	return true;
+	if (damaged > 0)
+		ns_pool_count_damage(tail->pool, damaged);
+	else
+		ns_pool_count(tail->pool, false, (uint64_t)count * NS_TAIL_UNIT_BYTES, rc);
+	return rc < 0 || damaged > 0 ? -EIO : 0;
 }

@@ -9,6 +9,7 @@
 #include "pool.h"
 
 enum { NS_CHUNK_UNITS = NS_TAIL_CHUNK_BYTES / NS_TAIL_UNIT_BYTES, NS_BUFFER_ALIGNMENT = 4096 };
+_Static_assert((int)NS_UNITS_A_RUN == (int)NS_CHUNK_UNITS, "a run is what one read gets");
 
 struct ns_tail {
 	struct ns_pool *pool;
@@ -20,8 +21,8 @@ struct ns_tail {
 };
 
 /* Of a number that is pinned; once more pinned. Ends with ns_tail_release(). */
-struct ns_tail *ns_tail_hold(struct ns_tails *tails, uint32_t number);
-void ns_tail_release(struct ns_tails *tails, uint32_t number);
+struct ns_tail *ns_tail_hold(struct ns_tails *tails, uint32_t tail);
+void ns_tail_release(struct ns_tails *tails, uint32_t tail);
 
 /*
  * A piece of a tail that lies in one piece: from @unit on, at most @most units.
@@ -38,7 +39,10 @@ uint32_t ns_tail_unit_bytes(const struct ns_tail *tail, uint32_t unit);
 
 /* Notes the checksums of units that are in @bytes, which has whole units; clears what is behind the tail's end. */
 void ns_tail_seal(struct ns_tail *tail, uint32_t unit, uint32_t count, char *bytes);
-/* Whether they are what was sealed. */
-bool ns_tail_is_sound(const struct ns_tail *tail, uint32_t unit, uint32_t count, const char *bytes);
+/*
+ * How a read of units into @bytes went, @rc being the kernel's word: 0 when they are what was sealed, else -EIO.
+ * Counts it.
+ */
+int ns_tail_check(struct ns_tail *tail, uint32_t unit, uint32_t count, const char *bytes, int rc);
 
 #endif

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which units of a pool's file are taken. Pure, and the caller has a lock. Space is looked for from where the
- * last was found, so that what is stored in a row lies in a row as long as there is room.
+ * last was found, so that what is stored in a row lies in a row as long as there is room. Where it does not go on
+ * there, a hole that has room for a whole chunk is taken before smaller ones, if there is one not far away.
  */
 #ifndef NS_UNITS_H
 #define NS_UNITS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+enum { NS_UNITS_A_RUN = 4 }; /* those of a chunk */
 
 struct ns_units; /* opaque */
 

@@ -125,6 +125,9 @@ struct ns_tail_write *ns_tail_write_begin(struct ns_tail_io *io, uint32_t tail, 
 	write->tail = ns_tail_hold(io->tails, tail);
 	write->waiter = waiter;
 	write->left = count;
+	/* Less would put into the rest of a unit what an earlier one has left in the buffer. */
+	if (count != write->tail->bytes)
+		write->rc = -EINVAL;
 	write->buffer_wait.ready = buffer_is_ready;
 	return write;
 }
@@ -146,6 +149,17 @@ static bool has_chunk(struct ns_tail_write *write)
 	return true;
 }
 
+static void give_back(struct ns_tail_write *write)
+{
+	char *buffer = write->buffer;
+
+	ns_buffer_wait_end(write->io, &write->buffer_wait);
+	write->buffer = NULL;
+	write->run = (struct ns_tail_run){ 0 };
+	if (buffer)
+		ns_buffer_give(write->io, buffer);
+}
+
 size_t ns_tail_write_room(struct ns_tail_write *write, char **ret)
 {
 	uint64_t room;
@@ -153,6 +167,7 @@ size_t ns_tail_write_room(struct ns_tail_write *write, char **ret)
 	if (write->left == 0)
 		return 0;
 	if (write->rc < 0) {
+		give_back(write);
 		*ret = write->io->scrap;
 		room = NS_TAIL_UNIT_BYTES;
 	} else if (has_chunk(write)) {
@@ -190,20 +205,12 @@ int ns_tail_write_result(struct ns_tail_write *write)
 
 void ns_tail_write_end(struct ns_tail_write *write)
 {
-	struct ns_tail_io *io;
-	char *buffer;
-
 	if (!write)
 		return;
-	io = write->io;
-	buffer = write->buffer;
 	write->has_ended = true;
-	ns_buffer_wait_end(io, &write->buffer_wait);
-	write->buffer = NULL;
+	give_back(write);
 	if (write->under_way == 0)
 		free_write(write);
-	if (buffer)
-		ns_buffer_give(io, buffer);
 }
 
 /* ---- for who may wait ---- */
@@ -225,25 +232,25 @@ static int write_run(struct ns_tail *tail, struct ns_tail_run run, char *buffer)
 	return rc;
 }
 
-int ns_tail_write_now(struct ns_tails *tails, uint32_t number, const char *bytes, uint64_t count)
+int ns_tail_write_now(struct ns_tails *tails, uint32_t tail, const char *bytes, uint64_t count)
 {
-	struct ns_tail *tail = ns_tail_hold(tails, number);
+	struct ns_tail *held = ns_tail_hold(tails, tail);
 	char *buffer = aligned_alloc(NS_BUFFER_ALIGNMENT, NS_TAIL_CHUNK_BYTES);
 	int rc = buffer ? 0 : -ENOMEM;
 
-	if (count != tail->bytes)
+	if (count != held->bytes)
 		rc = -EINVAL;
-	for (uint32_t unit = 0; rc == 0 && unit < tail->count;) {
-		struct ns_tail_run run = ns_tail_run_at(tail, unit, NS_CHUNK_UNITS);
+	for (uint32_t unit = 0; rc == 0 && unit < held->count;) {
+		struct ns_tail_run run = ns_tail_run_at(held, unit, NS_CHUNK_UNITS);
 		uint64_t done_bytes = (uint64_t)unit * NS_TAIL_UNIT_BYTES;
 		uint64_t part = run.bytes < count - done_bytes ? run.bytes : count - done_bytes;
 
 		memcpy(buffer, bytes + done_bytes, (size_t)part);
-		ns_tail_seal(tail, unit, run.units, buffer);
-		rc = write_run(tail, run, buffer);
+		ns_tail_seal(held, unit, run.units, buffer);
+		rc = write_run(held, run, buffer);
 		unit += run.units;
 	}
 	free(buffer);
-	ns_tail_release(tails, number);
+	ns_tail_release(tails, tail);
 	return rc;
 }

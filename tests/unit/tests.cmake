@@ -85,7 +85,7 @@ endforeach()
 # numastore: unit/server/test_NAME.c becomes ctest "unit.server.NAME".
 foreach(name arena callers date epoch fifo heads http http_chunk http_parse http_range index
 		listen memcache_auth memcache_parse memory_plan metrics output pool promote
-		promote_plan session steer store store_room store_threads tail tails timers
+		promote_plan session steer store store_room store_threads tail tail_io tails timers
 		two_servers units)
 	add_executable(test_server_${name} unit/server/test_${name}.c)
 	target_include_directories(test_server_${name} PRIVATE unit ${PROJECT_SOURCE_DIR}/server)
@@ -96,3 +96,5 @@ foreach(name arena callers date epoch fifo heads http http_chunk http_parse http
 endforeach()
 # Megabytes through checksums, which sanitizers make slow.
 set_tests_properties(unit.server.tails PROPERTIES TIMEOUT 300)
+# Reads and writes that fail, or do less than they were told.
+target_link_options(test_server_tail_io PRIVATE -Wl,--wrap=pread,--wrap=pwrite,--wrap=fallocate)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host.h"
 
+#include "own_mounts.h"
 #include "tail/tail.h"
 
 #include <errno.h>
@@ -135,6 +136,66 @@ static void what_an_earlier_process_left_is_wiped(void **state)
 	ns_tails_close(tails);
 }
 
+static void what_is_neither_file_nor_ours_is_no_marker(void **state)
+{
+	struct host *host = *state;
+	struct np_error err = { 0 };
+	struct ns_tails *tails;
+
+	host_write(host, "pipe/data", "x");
+	host_fifo(host, "pipe/.numastore-pool");
+	assert_fails(open_one(path_of(host, "pipe"), &tails, &err), -EPERM, &err, "is no pool");
+	host_write(host, "folder/.numastore-pool/data", "x");
+	assert_fails(open_one(path_of(host, "folder"), &tails, &err), -EPERM, &err, "is no pool");
+	assert_true(is_there(host, "pipe/data"));
+	assert_true(is_there(host, "folder/.numastore-pool/data"));
+}
+
+static void what_is_mounted_below_a_pool_is_left_alone(void **state)
+{
+	struct host *host = *state;
+	struct np_error err = { 0 };
+	struct ns_tails *tails;
+
+	assert_np_ok(ns_pool_prepare(path_of(host, "pool"), &err), &err);
+	host_mkdir(host, "pool/disk/mounted");
+	host_write(host, "home/thesis.txt", "x");
+	own_mounts_or_skip();
+	/* Another filesystem, and then a part of the same one. */
+	own_mounts_tmpfs(path_of(host, "pool/disk/mounted"), "size=1m");
+	host_write(host, "pool/disk/mounted/thesis.txt", "x");
+	assert_fails(open_one(path_of(host, "pool"), &tails, &err), -EXDEV, &err, "mounted");
+	assert_true(is_there(host, "pool/disk/mounted/thesis.txt"));
+	assert_int_equal(umount(path_of(host, "pool/disk/mounted")), 0);
+
+	assert_int_equal(mount(path_of(host, "home"), path_of(host, "pool/disk/mounted"), NULL,
+	                       MS_BIND, NULL),
+	                 0);
+	assert_fails(open_one(path_of(host, "pool"), &tails, &err), -EXDEV, &err, "mounted");
+	assert_true(is_there(host, "home/thesis.txt"));
+	assert_int_equal(umount(path_of(host, "pool/disk/mounted")), 0);
+
+	assert_np_ok(open_one(path_of(host, "pool"), &tails, &err), &err);
+	assert_false(is_there(host, "pool/disk"));
+	ns_tails_close(tails);
+}
+
+static void directories_deeper_than_the_limit_are_told(void **state)
+{
+	struct host *host = *state;
+	struct np_error err = { 0 };
+	struct ns_tails *tails;
+	char name[512] = "pool";
+	size_t len = strlen(name);
+
+	assert_np_ok(ns_pool_prepare(path_of(host, "pool"), &err), &err);
+	for (unsigned i = 0; i < 70; i++)
+		len += (size_t)snprintf(name + len, sizeof(name) - len, "/d");
+	host_mkdir(host, name);
+	assert_fails(open_one(path_of(host, "pool"), &tails, &err), -ELOOP, &err, "deep");
+	assert_true(is_there(host, "pool/.numastore-pool"));
+}
+
 static void a_pool_is_had_by_one_process_at_a_time(void **state)
 {
 	struct host *host = *state;
@@ -172,6 +233,9 @@ int main(void)
 		host_test(a_directory_without_our_marker_is_left_alone),
 		host_test(a_link_is_no_marker),
 		host_test(what_an_earlier_process_left_is_wiped),
+		host_test(what_is_neither_file_nor_ours_is_no_marker),
+		host_test(what_is_mounted_below_a_pool_is_left_alone),
+		host_test(directories_deeper_than_the_limit_are_told),
 		host_test(a_pool_is_had_by_one_process_at_a_time),
 		host_test(what_cannot_be_opened_is_named),
 	};

@@ -3,173 +3,13 @@
  * Tails through both engines and without one: what was written comes back, whatever is done in between; what does
  * not is never handed out.
  */
-#include "host.h"
+#include "made_pool.h"
+#include "own_mounts.h"
 
-#include "tail/tail.h"
-
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mount.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const enum ns_tail_engine engines[] = { NS_ENGINE_URING, NS_ENGINE_THREADS };
-enum { ENGINES = 2 };
-
-struct pool {
-	char path[PATH_MAX];
-	struct ns_tails *tails;
-};
-
-static void open_pool(const struct host *host, const char *name, struct pool *pool)
-{
-	const char *path = pool->path;
-	struct np_error err = { 0 };
-
-	snprintf(pool->path, sizeof(pool->path), "%s/%s", host->dir, name);
-	assert_np_ok(ns_pool_prepare(path, &err), &err);
-	assert_np_ok(ns_tails_open(&path, 1, &pool->tails, &err), &err);
-}
-
-/* NULL where the kernel refuses rings. */
-static struct ns_tail_io *open_io(struct ns_tails *tails, enum ns_tail_engine engine,
-                                  unsigned buffers)
-{
-	struct ns_tail_io *io = NULL;
-	struct np_error err = { 0 };
-	int rc = ns_tail_io_create(tails, engine, buffers, &io, &err);
-
-	if (engine == NS_ENGINE_URING && (rc == -EPERM || rc == -ENOSYS)) {
-		print_message("io_uring is refused here: %s\n", err.text);
-		return NULL;
-	}
-	assert_np_ok(rc, &err);
-	assert_int_equal(ns_tail_io_engine(io), engine);
-	return io;
-}
-
-static char byte_of(uint64_t seed, uint64_t at)
-{
-	uint64_t x = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ at * UINT64_C(0xd1342543de82ef95);
-
-	return (char)(x >> 32 ^ x);
-}
-
-static char *make_bytes(uint64_t seed, uint64_t count)
-{
-	char *bytes = malloc(count + 1);
-
-	assert_non_null(bytes);
-	for (uint64_t i = 0; i < count; i++)
-		bytes[i] = byte_of(seed, i);
-	return bytes;
-}
-
-static void check_bytes(const char *bytes, uint64_t seed, uint64_t from, uint64_t count)
-{
-	for (uint64_t i = 0; i < count; i++) {
-		if (bytes[i] != byte_of(seed, from + i))
-			fail_msg("byte %llu of %llu differs", (unsigned long long)(from + i),
-			         (unsigned long long)count);
-	}
-}
-
-static void wake(void *arg)
-{
-	(*(unsigned *)arg)++;
-}
-
-/* Until who waits is called. */
-static void wait_for(struct ns_tail_io *io, const unsigned *woken)
-{
-	unsigned before = *woken;
-
-	while (*woken == before) {
-		struct pollfd event = { .fd = ns_tail_io_fd(io), .events = POLLIN };
-
-		assert_int_equal(poll(&event, 1, 60000), 1);
-		ns_tail_io_reap(io);
-	}
-}
-
-static uint32_t take(struct ns_tails *tails, uint64_t bytes)
-{
-	struct np_error err = { 0 };
-	uint32_t tail = 0;
-
-	assert_np_ok(ns_tail_take(tails, bytes, &tail, &err), &err);
-	assert_true(tail > 0);
-	return tail;
-}
-
-static int write_all(struct ns_tail_io *io, uint32_t tail, uint64_t seed, uint64_t count)
-{
-	unsigned woken = 0;
-	struct ns_tail_waiter waiter = { wake, &woken };
-	struct ns_tail_write *write = ns_tail_write_begin(io, tail, count, waiter);
-	uint64_t at = 0;
-	int rc;
-
-	assert_non_null(write);
-	while (at < count) {
-		char *to;
-		size_t room = ns_tail_write_room(write, &to);
-		size_t part = 1 + (size_t)random() % 100000;
-
-		if (room == 0) {
-			wait_for(io, &woken);
-			continue;
-		}
-		if (part > room)
-			part = room;
-		for (size_t i = 0; i < part; i++)
-			to[i] = byte_of(seed, at + i);
-		ns_tail_write_filled(write, part);
-		at += part;
-	}
-	while ((rc = ns_tail_write_result(write)) == -EINPROGRESS)
-		wait_for(io, &woken);
-	ns_tail_write_end(write);
-	return rc;
-}
-
-static int read_part(struct ns_tail_io *io, uint32_t tail, uint64_t seed, uint64_t from,
-                     uint64_t count)
-{
-	unsigned woken = 0;
-	struct ns_tail_waiter waiter = { wake, &woken };
-	struct ns_tail_read *read = ns_tail_read_begin(io, tail, from, count, waiter);
-	int rc = 0;
-
-	assert_non_null(read);
-	while (count > 0) {
-		const char *bytes;
-		ssize_t part = ns_tail_read_next(read, &bytes);
-		size_t used;
-
-		if (part < 0) {
-			rc = (int)part;
-			break;
-		}
-		if (part == 0) {
-			wait_for(io, &woken);
-			continue;
-		}
-		assert_true((uint64_t)part <= count);
-		used = 1 + (size_t)random() % (size_t)part;
-		check_bytes(bytes, seed, from, used);
-		ns_tail_read_used(read, used);
-		from += used;
-		count -= used;
-	}
-	ns_tail_read_end(read);
-	return rc;
-}
 
 static const uint64_t sizes[] = { 1,      4095,   65535,  65536,  65537,
 	                          131072, 262143, 262144, 262145, 1000003 };
@@ -299,7 +139,7 @@ static void what_was_changed_from_outside_is_never_handed_out(void **state)
 			assert_number(read_part(io, tail, 1, 200000, 100000), -EIO);
 			assert_number(ns_tail_read_now(pool.tails, tail, 200000, &byte, 1), -EIO);
 			if (!is_cut)
-				assert_true(ns_tails_pool(pool.tails, 0).damaged >= 2);
+				assert_number(ns_tails_pool(pool.tails, 0).damaged, 2 + 1);
 		}
 		ns_tail_unpin(pool.tails, tail);
 		ns_tail_io_free(io);
@@ -350,7 +190,7 @@ static void a_read_can_end_while_the_kernel_has_its_buffers(void **state)
 				for (unsigned r = 0; r < 5; r++)
 					reads[r] = ns_tail_read_begin(io, tail, 0, 1000000, waiter);
 				if (i % 3 == 0)
-					ns_tail_io_reap(io);
+					reap(io);
 				for (unsigned r = 0; r < 5; r++)
 					ns_tail_read_end(reads[(r + i) % 5]);
 			}
@@ -443,6 +283,63 @@ static void tails_keep_their_bytes_while_others_come_and_go(void **state)
 	}
 }
 
+enum { THREADS = 3, SHARED_STEPS = 60 };
+
+struct sharer {
+	struct ns_tails *tails;
+	enum ns_tail_engine engine;
+	uint64_t seed;
+	unsigned mistakes;
+};
+
+static void *share(void *arg)
+{
+	struct sharer *sharer = arg;
+	struct ns_tail_io *io = open_io(sharer->tails, sharer->engine, 3);
+
+	for (unsigned step = 0; io && step < SHARED_STEPS; step++) {
+		uint64_t seed = sharer->seed + step;
+		uint64_t bytes = 1 + seed * 7919 % 500000;
+		uint32_t tail;
+
+		if (ns_tail_take(sharer->tails, bytes, &tail, NULL) < 0) {
+			sharer->mistakes++;
+			continue;
+		}
+		sharer->mistakes += write_all(io, tail, seed, bytes) != 0;
+		ns_tail_pin(sharer->tails, tail);
+		sharer->mistakes += read_part(io, tail, seed, bytes / 2, bytes - bytes / 2) != 0;
+		ns_tail_unpin(sharer->tails, tail);
+		(void)ns_tails_pool(sharer->tails, 0);
+		ns_tail_unpin(sharer->tails, tail);
+	}
+	ns_tail_io_free(io);
+	return NULL;
+}
+
+static void threads_share_pools(void **state)
+{
+	struct host *host = *state;
+	struct sharer sharers[THREADS];
+	pthread_t threads[THREADS];
+	struct pool pool;
+
+	open_pool(host, "pool", &pool);
+	for (unsigned i = 0; i < THREADS; i++) {
+		sharers[i] = (struct sharer){ .tails = pool.tails,
+			                      .engine = engines[i % ENGINES],
+			                      .seed = (uint64_t)i * SHARED_STEPS };
+		assert_int_equal(pthread_create(&threads[i], NULL, share, &sharers[i]), 0);
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], NULL);
+		assert_number(sharers[i].mistakes, 0);
+	}
+	assert_number(ns_tails_pool(pool.tails, 0).used_bytes, 0);
+	assert_number(ns_tails_pool(pool.tails, 0).errors, 0);
+	ns_tails_close(pool.tails);
+}
+
 static void a_full_disk_refuses_and_goes_on(void **state)
 {
 	struct host *host = *state;
@@ -455,10 +352,8 @@ static void a_full_disk_refuses_and_goes_on(void **state)
 
 	snprintf(dir, sizeof(dir), "%s/small", host->dir);
 	assert_int_equal(mkdir(dir, 0700), 0);
-	if (mount("tmpfs", dir, "tmpfs", 0, "size=1m") < 0) {
-		print_message("skipped: mounting a tmpfs: %s\n", strerror(errno));
-		skip();
-	}
+	own_mounts_or_skip();
+	own_mounts_tmpfs(dir, "size=1m");
 	open_pool(host, "small/pool", &pool);
 	tail = take(pool.tails, 600000);
 	bytes = make_bytes(5, 600000);
@@ -509,6 +404,7 @@ int main(void)
 		host_test(a_read_can_end_while_the_kernel_has_its_buffers),
 		host_test(a_write_can_end_in_the_middle),
 		host_test(tails_keep_their_bytes_while_others_come_and_go),
+		host_test(threads_share_pools),
 		host_test(a_full_disk_refuses_and_goes_on),
 		host_test(a_directory_that_vanishes_takes_nothing_along),
 	};

@@ -43,6 +43,36 @@ static void too_many_are_refused_and_none_is_taken(void **state)
 	ns_units_free(units);
 }
 
+static void a_hole_for_a_whole_chunk_goes_before_smaller_ones(void **state)
+{
+	struct ns_units *units = ns_units_create();
+	uint32_t all[128];
+	uint32_t list[16];
+
+	(void)state;
+	assert_int_equal(ns_units_grow(units, 128), 0);
+	assert_true(ns_units_take(units, 128, all));
+	/* Holes: 3, 5 and 6, 10 to 13, 70 to 75. */
+	ns_units_give(units, 1, &all[3]);
+	ns_units_give(units, 2, &all[5]);
+	ns_units_give(units, 4, &all[10]);
+	ns_units_give(units, 6, &all[70]);
+	assert_true(ns_units_take(units, 8, list));
+	assert_int_equal(list[0], 10);
+	assert_int_equal(list[3], 13);
+	assert_int_equal(list[4], 70);
+	assert_int_equal(list[7], 73);
+	/* The row goes on, and then those that are left do. */
+	assert_true(ns_units_take(units, 5, list));
+	assert_int_equal(list[0], 74);
+	assert_int_equal(list[1], 75);
+	assert_int_equal(list[2], 3);
+	assert_int_equal(list[3], 5);
+	assert_int_equal(list[4], 6);
+	assert_int_equal(ns_units_free_count(units), 0);
+	ns_units_free(units);
+}
+
 enum { MOST = 1000, TAKEN_MAX = 64 };
 
 /* Against a plain list of who has which. */
@@ -92,6 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_is_taken_as_long_as_there_is_room),
 		cmocka_unit_test(too_many_are_refused_and_none_is_taken),
+		cmocka_unit_test(a_hole_for_a_whole_chunk_goes_before_smaller_ones),
 		cmocka_unit_test(no_unit_is_ever_had_twice),
 	};
 
