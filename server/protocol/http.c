@@ -15,7 +15,10 @@
 #include <string.h>
 
 /* Values whose length is told by chunks alone are gathered in memory of the connection first. */
-enum { NS_HTTP_GATHERED_MAX = 8 << 20 };
+enum {
+	NS_HTTP_GATHERED_MAX = 8 << 20, /* of one connection */
+	NS_HTTP_GATHERED_ALL = 64 << 20 /* of all connections of a worker */
+};
 
 /* A PUT whose value is coming. */
 struct put {
@@ -43,8 +46,9 @@ static void *create(struct ns_session_context *context)
 	return calloc(1, sizeof(struct http));
 }
 
-static void drop_value(struct http *http)
+static void drop_value(struct http *http, struct ns_session_context *context)
 {
+	context->gathered_bytes -= http->value_room;
 	free(http->value);
 	http->value = NULL;
 	http->value_bytes = 0;
@@ -57,9 +61,8 @@ static void destroy(void *state, struct ns_session_context *context)
 {
 	struct http *http = state;
 
-	(void)context;
 	if (http)
-		drop_value(http);
+		drop_value(http, context);
 	free(http);
 }
 
@@ -261,7 +264,15 @@ static void tell_options(struct http *http, struct ns_output *output)
 static void refuse_draft(struct http *http, int rc, struct ns_output *output)
 {
 	if (rc == -E2BIG)
-		refuse_and_close(http, 413, "larger than an object may be here", output);
+		refuse_and_close(http, 413,
+		                 http->is_gathered
+		                         ? "larger than an object may be here that comes in "
+		                           "chunks, or at all"
+		                         : "larger than an object may be here",
+		                 output);
+	else if (rc == -EBUSY)
+		refuse(http, 503, "too many values come in chunks just now: send Content-Length",
+		       output);
 	else if (rc == -ENOSPC)
 		refuse(http, 507, "no room, and nothing that could make room", output);
 	else if (rc == -EIO)
@@ -304,9 +315,8 @@ static size_t gathered_max(const struct ns_session_context *context)
 	return most > 0 && most < NS_HTTP_GATHERED_MAX ? (size_t)most : NS_HTTP_GATHERED_MAX;
 }
 
-/* 0; -E2BIG, -ENOMEM */
-static int gather(struct http *http, const struct ns_session_context *context,
-                  struct ns_http_text data)
+/* 0; -E2BIG, -EBUSY, -ENOMEM */
+static int gather(struct http *http, struct ns_session_context *context, struct ns_http_text data)
 {
 	size_t most = gathered_max(context);
 	size_t room = http->value_room ? http->value_room : 4096;
@@ -317,10 +327,13 @@ static int gather(struct http *http, const struct ns_session_context *context,
 	while (room < http->value_bytes + data.len)
 		room *= 2;
 	if (room != http->value_room) {
+		if (room - http->value_room > NS_HTTP_GATHERED_ALL - context->gathered_bytes)
+			return -EBUSY;
 		value = realloc(http->value, room);
 		if (!value)
 			return -ENOMEM;
 		http->value = value;
+		context->gathered_bytes += room - http->value_room;
 		http->value_room = room;
 	}
 	memcpy(http->value + http->value_bytes, data.text, data.len);
@@ -328,9 +341,9 @@ static int gather(struct http *http, const struct ns_session_context *context,
 	return 0;
 }
 
-static enum ns_step end_gathering(struct http *http)
+static enum ns_step end_gathering(struct http *http, struct ns_session_context *context)
 {
-	drop_value(http);
+	drop_value(http, context);
 	return http->request.manner.keeps_alive ? NS_STEP_DONE : NS_STEP_CLOSE;
 }
 
@@ -345,7 +358,7 @@ static enum ns_step store_gathered(struct http *http, struct ns_session_context 
 	http->is_gathered = false;
 	if (rc < 0) {
 		refuse_draft(http, rc, output);
-		return end_gathering(http);
+		return end_gathering(http, context);
 	}
 	*ret_body = (struct ns_body){ .bytes = http->value_bytes,
 		                      .draft = draft,
@@ -379,12 +392,12 @@ static enum ns_step take_chunks(struct http *http, struct ns_session_context *co
 			return store_gathered(http, context, output, ret_body);
 		case NS_CHUNK_BAD:
 			refuse_and_close(http, 400, "the chunks of the body are no chunks", output);
-			return end_gathering(http);
+			return end_gathering(http, context);
 		}
 		if (rc < 0) {
 			http->request.manner.keeps_alive = false;
 			refuse_draft(http, rc, output);
-			return end_gathering(http);
+			return end_gathering(http, context);
 		}
 		*used += part;
 		bytes.text += part;
@@ -509,7 +522,7 @@ static enum ns_step finish(void *state, struct ns_session_context *context, stru
 		ns_draft_drop(context->thread, &body->draft);
 		refuse_draft(http, body->rc, output);
 	}
-	return end_gathering(http);
+	return end_gathering(http, context);
 }
 
 /* ---- the dialect ---- */

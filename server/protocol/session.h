@@ -31,8 +31,9 @@ struct ns_session_context {
 	struct ns_tail_io *tails; /* NULL: there are no pools */
 	const struct ns_config *config;
 	struct ns_store *store;
-	uint32_t now_s;   /* of the store's clock, kept by the worker each turn */
-	char date[32];    /* HTTP's Date, kept by the worker each second; not terminated by CRLF */
+	uint32_t now_s; /* of the store's clock, kept by the worker each turn */
+	char date[32];  /* HTTP's Date, kept by the worker each second; not terminated by CRLF */
+	uint64_t gathered_bytes; /* of values that come in chunks, of all its connections */
 	const char *auth; /* contents of the auth file, "user:password" a line; NULL = open */
 	bool is_from_afar; /* the peer of the next session is on another machine; set before it is created */
 };

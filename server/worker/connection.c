@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 enum {
-	STEPS_A_TURN = 8,       /* reads or batches of commands */
-	PIECES_A_CALL = 128,    /* of sendmsg(2) */
-	LINGER_BYTES = 1 << 20, /* of last words that are thrown away */
+	STEPS_A_TURN = 8,            /* reads or batches of commands */
+	PIECES_A_CALL = 128,         /* of sendmsg(2) */
+	SEND_BYTES_A_TURN = 1 << 20, /* then others get theirs, however fast the peer reads */
+	LINGER_BYTES_A_TURN =
+		256 << 10, /* of last words that are thrown away, until NS_LINGER_MS is over */
 };
 
 /* Neither a socket of the file system nor the loopback interface; what cannot be told is from afar. */
@@ -67,10 +69,11 @@ bool ns_connection_is_idle(const struct ns_connection *connection)
 	       (ns_session_waiting(connection->session) == NS_IDLE && !connection->can_read);
 }
 
-/* As much as the socket takes. 0, or -errno of a connection that is lost. */
+/* As much as the socket takes. 0; 1 when there is more and others go first; or -errno of a connection that is lost. */
 static int send_output(struct ns_connection *connection)
 {
 	struct iovec pieces[PIECES_A_CALL];
+	size_t all = 0;
 
 	while (connection->can_write) {
 		struct msghdr message = { .msg_iov = pieces };
@@ -79,12 +82,15 @@ static int send_output(struct ns_connection *connection)
 		message.msg_iovlen = ns_session_output(connection->session, pieces, PIECES_A_CALL);
 		if (message.msg_iovlen == 0)
 			return 0;
+		if (all >= SEND_BYTES_A_TURN)
+			return 1;
 		sent = sendmsg(connection->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent >= 0) {
 			ns_count(&connection->counts->bytes_written, (uint64_t)sent);
 			connection->gave_bytes += (uint64_t)sent;
 			connection->has_given = true;
 			ns_session_sent(connection->session, (size_t)sent);
+			all += (size_t)sent;
 		} else if (errno == EAGAIN) {
 			connection->can_write = false;
 		} else if (errno != EINTR) {
@@ -126,18 +132,19 @@ static int receive(struct ns_connection *connection)
 static enum ns_turn linger(struct ns_connection *connection)
 {
 	char words[4096];
+	size_t left = LINGER_BYTES_A_TURN;
 
-	while (connection->can_read && connection->got_bytes < LINGER_BYTES) {
+	while (connection->can_read && left >= sizeof(words)) {
 		ssize_t got = recv(connection->fd, words, sizeof(words), MSG_DONTWAIT);
 
 		if (got > 0)
-			connection->got_bytes += (uint64_t)got;
+			left -= (size_t)got;
 		else if (got < 0 && errno == EAGAIN)
 			connection->can_read = false;
 		else if (got == 0 || errno != EINTR)
 			return NS_TURN_END;
 	}
-	return connection->got_bytes < LINGER_BYTES ? NS_TURN_WAIT : NS_TURN_END;
+	return connection->can_read ? NS_TURN_AGAIN : NS_TURN_WAIT;
 }
 
 static enum ns_turn end(struct ns_connection *connection)
@@ -160,8 +167,10 @@ enum ns_turn ns_connection_turn(struct ns_connection *connection)
 	if (connection->is_lingering)
 		return linger(connection);
 	for (unsigned step = 0; step < STEPS_A_TURN; step++) {
-		if (send_output(connection) < 0)
-			return NS_TURN_END;
+		int rc = send_output(connection);
+
+		if (rc != 0)
+			return rc < 0 ? NS_TURN_END : NS_TURN_AGAIN;
 		/* Who does not read is not read from; nor is who waits for the rest of an answer. */
 		if (ns_session_has_output(session))
 			return NS_TURN_WAIT;

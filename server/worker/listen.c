@@ -189,9 +189,11 @@ static int bind_one(const struct address *address, bool is_shared_port)
 		rc = setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	if (rc == 0 && address->address.ss_family == AF_INET6)
 		rc = setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	/* Connections inherit it. */
+	/* Connections inherit them. A peer that has vanished would keep its place for ever. */
 	if (rc == 0)
 		rc = setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (rc == 0)
+		rc = setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	if (rc == 0)
 		rc = bind(fd, (const struct sockaddr *)&address->address, address->size);
 	if (rc == 0)

@@ -17,6 +17,7 @@
 enum {
 	EVENTS_MAX = 64,
 	ACCEPTS_A_TURN = 64,
+	LAST_WORDS_MAX = 16, /* pieces of what one who is turned away had to say */
 	TICK_MS = 1000,      /* the longest sleep */
 	SWEEP_EVERY_MS = 10, /* or later: when there is a turn */
 	SWEEP_AT_ONCE = 512, /* objects looked at */
@@ -102,9 +103,17 @@ static bool has_gone_on(const struct ns_connection *connection, enum ns_waiting 
 	}
 }
 
+/* Who does not read is who is waited for, whatever a pool would do next. */
+static enum ns_waiting waiting_of(const struct ns_connection *connection)
+{
+	if (!connection->can_write && ns_session_has_output(connection->session))
+		return NS_SENDING;
+	return ns_session_waiting(connection->session);
+}
+
 static void keep_deadline(struct worker *worker, struct ns_connection *connection)
 {
-	enum ns_waiting waiting = ns_session_waiting(connection->session);
+	enum ns_waiting waiting = waiting_of(connection);
 	bool is_set = connection->deadline.next != NULL;
 
 	if (connection->is_lingering) {
@@ -272,7 +281,8 @@ static void turn_away(struct worker *worker, int fd, enum ns_session_kind kind)
 	(void)send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
 	(void)shutdown(fd, SHUT_WR);
 	/* Closing with bytes unread would reset what the peer has not read yet. */
-	while (recv(fd, words, sizeof(words), MSG_DONTWAIT) > 0)
+	for (unsigned i = 0; i < LAST_WORDS_MAX && recv(fd, words, sizeof(words), MSG_DONTWAIT) > 0;
+	     i++)
 		;
 	close(fd);
 }

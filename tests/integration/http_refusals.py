@@ -334,7 +334,7 @@ def check_refused_before_it_is_sent(server):
             connection.send(put(fields))
             check_equal(Answer(connection).status, 413, fields)
     with Connection(server.http) as connection:
-        try_send(whole, connection, put(b"Content-Length: 1000000000\r\n", b"x" * (512 << 10)))
+        try_send(whole, connection, put(b"Content-Length: 1000000000\r\n", b"x" * (64 << 20)))
         check_equal(Answer(connection).status, 413, "while it is sent")
 
 
