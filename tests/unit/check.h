@@ -18,6 +18,18 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* Sanitizers need memory of their own, and make mlock(2) do nothing. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SANITIZER true
+#endif
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER false
+#endif
+
 /* @rc is 0 or a length; else the test fails with the error's text. */
 #define assert_np_ok(rc, err) check_ok((rc), (err), __FILE__, __LINE__)
 

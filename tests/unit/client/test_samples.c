@@ -85,18 +85,6 @@ static void a_time_beyond_what_fits_is_the_greatest_that_does(void **state)
 	nl_samples_release(&samples);
 }
 
-/* Sanitizers need memory of their own, and make mlock(2) do nothing. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZER true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_SANITIZER true
-#endif
-#endif
-#ifndef HAS_SANITIZER
-#define HAS_SANITIZER false
-#endif
-
 static void keeping_rows_faults_no_page_in(void **state)
 {
 	struct nl_samples samples = create(ROWS);
