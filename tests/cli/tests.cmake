@@ -5,3 +5,5 @@ foreach(name options numaprobe numarun supervise roles exclusive schema man_exam
 		numalat_run numalat_show main_job numastore numastore_promotion)
 	np_bats(cli ${name})
 endforeach()
+# The documents of all captured hosts, which sanitizers make slow.
+set_tests_properties(cli.schema PROPERTIES TIMEOUT 600)
