@@ -80,6 +80,10 @@ static void map_arenas(struct server *server, size_t blocks)
 
 static void describe(struct server *server)
 {
+	static const int ports[] = {
+		[NS_SESSION_MEMCACHE] = 11211, [NS_SESSION_HTTP] = 8080, [NS_SESSION_ADMIN] = 9100
+	};
+
 	if (np_bitmap_add(&server->plan.serving_nodes, 0) < 0)
 		abort();
 	server->state = (struct ns_server_state){
@@ -93,6 +97,7 @@ static void describe(struct server *server)
 		.workers = &server->counts,
 		.worker_count = 1,
 		.worker_cpus = &server->cpu,
+		.ports = ports,
 	};
 }
 
