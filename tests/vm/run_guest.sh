@@ -198,7 +198,8 @@ add_program() { # FILE
 add_library() { # NAME
 	local path
 
-	path=$(/sbin/ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }')
+	# To the end: who closes a pipe early makes the one before it fail now and then.
+	path=$(/sbin/ldconfig -p | awk -v name="$1" '$1 == name && !path { path = $NF } END { print path }')
 	[ -n "$path" ] || fail "$1: not found (apt-get install libpfm4 libsmartcols1)"
 	install -D -m 755 "$(readlink -f "$path")" "$tree$path"
 }
