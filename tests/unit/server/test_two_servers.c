@@ -232,7 +232,7 @@ static void calls_from_threads_go_beside_connections(void **state)
 		assert_number(pthread_create(&threads[i], NULL, call, &callers[i]), 0);
 	}
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		talk(fd, "set k1 0 0 3\r\nnet\r\n", "STORED\r\n");
+		talk(fd, "set k1 0 0 3\r\nyyy\r\n", "STORED\r\n");
 		talk(fd, "delete nothing\r\n", "NOT_FOUND\r\n");
 		talk(fd, "set k1 0 0 2\r\nzz\r\n", "STORED\r\n");
 		talk(fd, "touch k1 0\r\n", "TOUCHED\r\n");
