@@ -15,10 +15,7 @@
 #include <string.h>
 
 /* Values whose length is told by chunks alone are gathered in memory of the connection first. */
-enum {
-	NS_HTTP_GATHERED_MAX = 8 << 20, /* of one connection */
-	NS_HTTP_GATHERED_ALL = 64 << 20 /* of all connections of a worker */
-};
+enum { NS_HTTP_GATHERED_MAX = 8 << 20 }; /* of one connection */
 
 /* A PUT whose value is coming. */
 struct put {
@@ -327,7 +324,7 @@ static int gather(struct http *http, struct ns_session_context *context, struct 
 	while (room < http->value_bytes + data.len)
 		room *= 2;
 	if (room != http->value_room) {
-		if (room - http->value_room > NS_HTTP_GATHERED_ALL - context->gathered_bytes)
+		if (context->gathered_bytes + (room - http->value_room) > NS_GATHERED_MAX)
 			return -EBUSY;
 		value = realloc(http->value, room);
 		if (!value)
@@ -516,6 +513,8 @@ static enum ns_step finish(void *state, struct ns_session_context *context, stru
 	if (!http->is_putting || body->is_dropped)
 		return NS_STEP_DONE;
 	http->request.head.length = 0; /* the body is read */
+	if (ns_http_is_draining(context))
+		http->request.manner.keeps_alive = false;
 	if (body->rc == 0) {
 		store(http, context, &body->draft, output);
 	} else {

@@ -49,9 +49,15 @@ static enum ns_step take_keys(struct ns_talk *talk, const char *bytes, size_t co
 
 	for (unsigned keys = 0; keys < KEYS_A_STEP; keys++) {
 		char end;
-		struct ns_span key = next_word(bytes + *used, count - *used, &end);
-		size_t from = (size_t)(key.bytes - bytes);
-		size_t to = from + key.len;
+		struct ns_span key;
+		size_t from;
+		size_t to;
+
+		if (keys > 0 && ns_output_pins_enough(talk->output))
+			return NS_STEP_DONE;
+		key = next_word(bytes + *used, count - *used, &end);
+		from = (size_t)(key.bytes - bytes);
+		to = from + key.len;
 
 		if (end == '\0') {
 			*used = from;
@@ -207,6 +213,8 @@ static void forget_value(struct ns_talk *talk)
 	state->draft = (struct ns_draft){ 0 };
 	free(state->memory);
 	state->memory = NULL;
+	talk->context->gathered_bytes -= state->memory_bytes;
+	state->memory_bytes = 0;
 	state->is_login = false;
 	state->is_dropped = false;
 	state->storage_rc = 0;

@@ -29,6 +29,7 @@ struct ns_memcache {
 	struct ns_command command; /* whose value or keys are coming */
 	struct ns_draft draft;     /* with NS_NEXT_LINE_END, unless object is NULL */
 	char *memory;              /* a value that becomes no object as it is */
+	uint64_t memory_bytes;     /* that count to the context's gathered_bytes */
 	int storage_rc;            /* of the value that has come: its tail could not be written */
 };
 

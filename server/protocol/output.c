@@ -36,6 +36,7 @@ struct piece {
 	const struct ns_object *object; /* NULL: text, of the first chunk that has pieces */
 	struct ns_tail_read *read;      /* of a tail, once it has begun */
 	uint64_t offset;                /* of its first byte, in the tail */
+	uint64_t pinned;                /* bytes of the head, sent or not */
 	bool is_tail;                   /* then bytes is not used */
 };
 
@@ -52,6 +53,7 @@ struct ns_output {
 	struct chunk *last;   /* never NULL: one is kept */
 	size_t text_bytes;    /* still to be sent */
 	size_t chunk_bytes;
+	uint64_t pinned_bytes; /* of heads */
 	bool is_broken;
 };
 
@@ -103,6 +105,7 @@ static void end_read(struct piece *piece)
 static void end_object(struct ns_output *output, struct piece *piece)
 {
 	end_read(piece);
+	output->pinned_bytes -= piece->pinned;
 	if (piece->is_tail) {
 		output->tails--;
 		ns_thread_served_tail(output->thread, piece->sent);
@@ -253,6 +256,7 @@ static int add_piece(struct ns_output *output, const struct piece *piece)
 	}
 	*place = *piece;
 	output->tails += piece->is_tail;
+	output->pinned_bytes += piece->pinned;
 	return 0;
 }
 
@@ -270,6 +274,7 @@ int ns_output_add_object(struct ns_output *output, const struct ns_store *store,
 	}
 	if (offset < head_bytes) {
 		piece.bytes = head + offset;
+		piece.pinned = head_bytes;
 		if (count <= head_bytes - offset)
 			return add_piece(output, &piece);
 		piece.count = head_bytes - offset;
@@ -429,9 +434,15 @@ bool ns_output_is_empty(const struct ns_output *output)
 	return output->first == output->end;
 }
 
+bool ns_output_pins_enough(const struct ns_output *output)
+{
+	return output->pinned_bytes >= NS_OUTPUT_PINNED_MAX;
+}
+
 bool ns_output_is_full(const struct ns_output *output)
 {
-	return output->tails > 0 || output->end - output->first >= NS_OUTPUT_PIECES_MAX ||
+	return output->tails > 0 || ns_output_pins_enough(output) ||
+	       output->end - output->first >= NS_OUTPUT_PIECES_MAX ||
 	       output->text_bytes >= NS_OUTPUT_COPIED_MAX;
 }
 

@@ -48,6 +48,8 @@ bool ns_output_waits_for_storage(struct ns_output *output);
  * for others of them could wait for himself.
  */
 bool ns_output_is_full(const struct ns_output *output);
+/* Its objects alone are over NS_OUTPUT_PINNED_MAX. */
+bool ns_output_pins_enough(const struct ns_output *output);
 /* Memory ran out, or a tail is lost: something is missing behind what it holds. */
 bool ns_output_is_broken(const struct ns_output *output);
 /* Bytes that it keeps in memory, beside the objects. */

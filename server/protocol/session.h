@@ -14,11 +14,13 @@
 
 /* Limits on what one peer can make us keep. */
 enum {
-	NS_LINE_MAX = 8192,            /* a memcache command line, an HTTP request line */
-	NS_HEAD_LINES_MAX = 32768,     /* an HTTP head */
-	NS_OUTPUT_PIECES_MAX = 1024,   /* queued; then no more input is taken */
-	NS_OUTPUT_COPIED_MAX = 262144, /* bytes of small pieces, likewise */
-	NS_TURN_COMMANDS_MAX = 64,     /* served before others get their turn */
+	NS_LINE_MAX = 8192,             /* a memcache command line, an HTTP request line */
+	NS_HEAD_LINES_MAX = 32768,      /* an HTTP head */
+	NS_OUTPUT_PIECES_MAX = 1024,    /* queued; then no more input is taken */
+	NS_OUTPUT_COPIED_MAX = 262144,  /* bytes of small pieces, likewise */
+	NS_OUTPUT_PINNED_MAX = 1 << 20, /* bytes of heads that stay where they are, likewise */
+	NS_GATHERED_MAX = 64 << 20,     /* of gathered_bytes, unless one value alone is longer */
+	NS_TURN_COMMANDS_MAX = 64,      /* served before others get their turn */
 	NS_TAIL_BUFFERS = 64 /* of NS_TAIL_CHUNK_BYTES, for pools, of all sessions of a worker */
 };
 
@@ -33,7 +35,7 @@ struct ns_session_context {
 	struct ns_store *store;
 	uint32_t now_s; /* of the store's clock, kept by the worker each turn */
 	char date[32];  /* HTTP's Date, kept by the worker each second; not terminated by CRLF */
-	uint64_t gathered_bytes; /* of values that come in chunks, of all its connections */
+	uint64_t gathered_bytes; /* of values in chunks or to be appended, of all its connections */
 	const char *auth; /* contents of the auth file, "user:password" a line; NULL = open */
 	bool is_from_afar; /* the peer of the next session is on another machine; set before it is created */
 };

@@ -147,6 +147,25 @@ def unread(server):
         connection.close()
 
 
+def hoarders(server):
+    """Who asks for everything there is and reads next to nothing of it takes no room from those who store."""
+    fill(server, 400)
+    keys = b" ".join(b"/fill%d" % i for i in range(400))
+    connections = []
+    for _ in range(8):
+        connection = Connection(server.port)
+        connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.send(b"get %s\r\n" % keys)
+        check(connection.read_until(b"\r\n").startswith(b"VALUE /fill"), "nothing came")
+        connections.append(connection)
+    for i in range(100):
+        store(server, b"/fresh%d" % i, value_of(i))
+        for connection in connections:
+            connection.send(b"get /fresh%d\r\n" % i)
+    for connection in connections:
+        connection.close()
+
+
 def read_slowly(connection, count):
     got = b""
     while len(got) < count:
@@ -304,12 +323,42 @@ def silent(_):
                 check_equal(connection.read_all(), b"", "one who was silent")
 
 
+def appended(_):
+    """Values that are to be appended wait for their end in memory: all of them together have a limit."""
+    large = 30 << 20
+    with HttpNumastore("-I", "32M", "--ram-head", "32M", memory="96M") as server:
+        store(server, b"k", b"v")
+        before = resident_kib(server)
+        waiting = []
+        for _ in range(2):
+            connection = Connection(server.port)
+            connection.send(b"append k 0 0 %d\r\n" % large)
+            for _ in range(large // (1 << 20)):
+                connection.send(bytes(1 << 20))
+            waiting.append(connection)
+        eventually(lambda: resident_kib(server) - before > 2 * large * 0.9 // 1024, "that they wait")
+        for _ in range(3):
+            with Connection(server.port) as refused:
+                check_equal(refused.ask(b"append k 0 0 %d\r\n" % large), b"SERVER_ERROR out of memory storing object\r\n",
+                            "one more")
+        for connection in waiting:
+            connection.close()
+        # What they had is free again.
+        eventually(lambda: is_appended(server), "that there is memory again")
+
+
+def is_appended(server):
+    with Connection(server.port) as connection:
+        value = bytes(20 << 20)
+        return connection.ask(b"append k 0 0 %d\r\n%s\r\n" % (len(value), value)) == b"STORED\r\n"
+
+
 def run():
     # A sanitizer keeps what was freed for a while, which is not what is measured here.
     os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
     with HttpNumastore("--deadline", str(DEADLINE_S), "-I", str(1 << 20), "-c", "200", cores=2) as server:
         with Others(server) as others:
-            for part in (too_slow, unread, old_values, resets, half_closed, come_and_go):
+            for part in (too_slow, unread, hoarders, old_values, resets, half_closed, come_and_go):
                 # What an earlier part took away.
                 store(server, b"/others", b"here")
                 part(server)
@@ -319,6 +368,7 @@ def run():
         store(server, b"/others", b"here")
         one_too_many(server, 200)
     silent(None)
+    appended(None)
 
 
 if __name__ == "__main__":

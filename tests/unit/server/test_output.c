@@ -160,17 +160,32 @@ static void it_is_full_at_its_limits_and_no_more_once_sent(void **state)
 {
 	struct fixture fixture;
 	struct ns_output *output;
+	const struct ns_object *small;
 	unsigned objects = 0;
+	unsigned pieces = 0;
 	size_t text = 0;
 
 	(void)state;
 	fixture_create(&fixture);
 	output = fixture.output;
+	/* One byte of each, and yet none of their heads can be used for another object. */
 	for (; !ns_output_is_full(output); objects++)
 		add_object(&fixture, 0, 1);
-	assert_number(objects, NS_OUTPUT_PIECES_MAX);
+	assert_true(ns_output_pins_enough(output));
+	assert_number(objects, (NS_OUTPUT_PINNED_MAX + VALUE_BYTES - 1) / VALUE_BYTES);
 	ns_output_sent(output, total(output));
 	assert_false(ns_output_is_full(output));
+	made_set(&fixture.made, "small", "x");
+	small = made_get(&fixture.made, "small");
+	for (; !ns_output_is_full(output); pieces++) {
+		ns_object_pin(small);
+		assert_number(ns_output_add_object(output, fixture.made.store, small, 0, 1), 0);
+	}
+	assert_number(pieces, NS_OUTPUT_PIECES_MAX);
+	assert_false(ns_output_pins_enough(output));
+	ns_output_sent(output, total(output));
+	assert_false(ns_output_is_full(output));
+	ns_object_unpin(fixture.made.thread, small);
 	for (; !ns_output_is_full(output); text += 10)
 		ns_output_add(output, "0123456789", 10);
 	assert_in_range(text, NS_OUTPUT_COPIED_MAX, NS_OUTPUT_COPIED_MAX + 10);
