@@ -2,8 +2,10 @@
 #include "connection.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -158,6 +160,15 @@ static enum ns_turn end(struct ns_connection *connection)
 	connection->got_bytes = 0;
 	connection->can_read = true;
 	return linger(connection);
+}
+
+enum ns_turn ns_connection_end(struct ns_connection *connection)
+{
+	int left = 0;
+
+	if (ioctl(connection->fd, SIOCOUTQ, &left) < 0 || left == 0)
+		return NS_TURN_END;
+	return connection->is_lingering ? NS_TURN_WAIT : end(connection);
 }
 
 enum ns_turn ns_connection_turn(struct ns_connection *connection)

@@ -57,6 +57,9 @@ enum ns_turn {
 };
 enum ns_turn ns_connection_turn(struct ns_connection *connection);
 
+/* Of one that is idle: at once when all that was sent has arrived, else once the peer has had time for it. */
+enum ns_turn ns_connection_end(struct ns_connection *connection);
+
 /* Nothing of a request has come, and nothing is to be sent. */
 bool ns_connection_is_idle(const struct ns_connection *connection);
 

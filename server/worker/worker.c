@@ -214,8 +214,9 @@ static void take_turn(struct worker *worker, struct ns_connection *connection)
 {
 	enum ns_turn turn = ns_connection_turn(connection);
 
-	if (turn == NS_TURN_END ||
-	    (worker->is_stopping && turn == NS_TURN_WAIT && ns_connection_is_idle(connection))) {
+	if (worker->is_stopping && turn == NS_TURN_WAIT && ns_connection_is_idle(connection))
+		turn = ns_connection_end(connection);
+	if (turn == NS_TURN_END) {
 		bury(worker, connection);
 		return;
 	}
@@ -420,8 +421,10 @@ static void begin_stopping(struct worker *worker)
 		struct ns_listener *listener = &setup->listeners[i];
 
 		(void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, listener->fd, NULL);
-		if (listener->is_shared)
+		if (listener->is_shared) {
+			(void)shutdown(listener->fd, SHUT_RDWR);
 			continue;
+		}
 		close(listener->fd);
 		listener->fd = -1;
 	}
