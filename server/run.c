@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void print_notes(const struct ns_server_state *state)
@@ -83,15 +84,23 @@ static void *wait_for_signals(void *arg)
 	return NULL;
 }
 
-/* Blocked in all threads but the one that waits for them. */
+/* A peer that goes away is no reason to end; a terminal neither, and there is nothing to read anew. */
+static int ignore_signals(struct np_error *err)
+{
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGHUP, SIG_IGN) == SIG_ERR)
+		return np_error_sys(err, errno, "signals");
+	return 0;
+}
+
+/*
+ * Blocked in all threads but the one that waits for them. Not before memory is mapped, which may take minutes: until
+ * there is somebody to serve, they end the process at once.
+ */
 static int block_signals(struct np_error *err)
 {
 	sigset_t signals;
 	int rc;
 
-	/* A peer that goes away is no reason to end; a terminal neither, and there is nothing to read anew. */
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGHUP, SIG_IGN) == SIG_ERR)
-		return np_error_sys(err, errno, "signals");
 	fill_signals(&signals);
 	rc = pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	return rc != 0 ? np_error_sys(err, rc, "signals") : 0;
@@ -147,16 +156,46 @@ static int give_socket_away(const struct ns_options *options, struct np_error *e
 	return lchown(path, uid, gid) < 0 ? np_error_sys(err, errno, "%s", path) : 0;
 }
 
+enum { FILES_ELSE = 64, FILES_A_WORKER = 8 };
+
+/* One more than may be is turned away with words: that too takes a file. While root, who may raise the hard limit. */
+static int raise_files(const struct ns_server *server, struct np_error *err)
+{
+	const struct ns_server_state *state = ns_server_state(server);
+	rlim_t wanted = state->config->connections_max + FILES_ELSE +
+	                (rlim_t)state->worker_count *
+	                        (ns_server_listeners(server)->count_a_worker + FILES_A_WORKER);
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return np_error_sys(err, errno, "RLIMIT_NOFILE");
+	if (limit.rlim_cur >= wanted)
+		return 0;
+	limit.rlim_cur = wanted;
+	if (limit.rlim_max < wanted)
+		limit.rlim_max = wanted;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return np_error_set(err, errno,
+		                    "%u connections need %llu open files, more than this process "
+		                    "may have: fewer by -c, or raise the limit (ulimit -n)",
+		                    state->config->connections_max, (unsigned long long)wanted);
+	return 0;
+}
+
 static int run_server(const struct ns_options *options, struct np_error *err)
 {
 	struct ns_server *server = NULL;
-	int rc = block_signals(err);
+	int rc = ignore_signals(err);
 
 	if (rc == 0)
 		rc = ns_server_create(&options->config, &server, err);
 	if (rc < 0)
 		return rc;
-	rc = give_socket_away(options, err);
+	rc = block_signals(err);
+	if (rc == 0)
+		rc = raise_files(server, err);
+	if (rc == 0)
+		rc = give_socket_away(options, err);
 	if (rc == 0)
 		rc = nc_privileges_drop(options->user, err);
 	print_notes(ns_server_state(server));

@@ -292,6 +292,21 @@ is_user() {
 	EOT
 }
 
+@test "the limit of open files is raised for -c, and one that cannot be is told" {
+	command -v setpriv >/dev/null || skip "setpriv is not installed"
+	start bash -c 'ulimit -Sn 40 && exec "$@"' - "${serve[@]}" -c 60
+	eventually is_ready_or_gone
+	! is_gone "$pid" || fail "$(cat "$errs")"
+	[[ $(awk '/^Max open files/ { print $4 }' "/proc/$pid/limits") -gt 60 ]]
+	kill -TERM "$pid"
+	ends 0
+	# Root may raise the hard one too, unless that was taken away.
+	local as=()
+	[[ $EUID -ne 0 ]] || as=(setpriv --bounding-set -sys_resource)
+	refuses 1 "open files, more than this process may have: fewer by -c" \
+		"${as[@]}" bash -c 'ulimit -n 64 && exec "$@"' - "${serve[@]}" -c 1000
+}
+
 @test "-o idle_timeout closes a connection that says nothing" {
 	serves -o idle_timeout=1
 	"$PYTHON" - "$port" <<-'EOT'

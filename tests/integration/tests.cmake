@@ -44,7 +44,7 @@ foreach(case sizes_uring sizes_threads concurrent killed refused full damaged wr
 endforeach()
 
 # HTTP as users try it, and as nobody should; peers that misbehave.
-foreach(name http_curl http_refusals peers)
+foreach(name http_curl http_refusals peers drain)
 	add_test(NAME integration.${name} COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/${name}.py)
 	np_set_up_test(integration.${name} integration 400)
 endforeach()
