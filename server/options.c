@@ -85,8 +85,8 @@ static const struct argp_option option_table[] = {
 	  "its packets come to; napi: that of its receive queue",
 	  2 },
 	{ "poll-us", OPT_POLL_US, "N", 0,
-	  "look so many microseconds for the next request before sleeping, while requests come that "
-	  "fast; 0, the default: never. Wants CPUs that nobody else uses",
+	  "look so many microseconds for the next request before sleeping, while requests mostly "
+	  "come that fast; 20 unless given, 0: never. Wants a CPU for each worker",
 	  2 },
 	{ "max-object-size", OPT_MAX_OBJECT, "SIZE", 0,
 	  "longest object; with --ssd-dir 1G unless given, else as --ram-head", 2 },

@@ -65,6 +65,7 @@ void ns_config_default(struct ns_config *config)
 		.promotion_rate = UINT64_C(256) << 20,
 		.connections_max = 1024,
 		.deadline_ms = 30000,
+		.poll_us = NS_POLL_AUTO,
 		.listen_address = "127.0.0.1",
 		.memcache_port = 11211,
 		.http_port = 8080,
@@ -322,6 +323,8 @@ static int choose_cpus(struct ns_server *server, struct np_error *err)
 	unsigned count = server->config.workers ? server->config.workers : there;
 	unsigned found = 0;
 
+	if (server->config.poll_us == NS_POLL_AUTO)
+		server->config.poll_us = count <= there ? NS_POLL_AUTO_US : 0;
 	if (server->config.poll_us > 0 && count > there)
 		return np_error_set(
 			err, EINVAL,

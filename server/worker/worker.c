@@ -3,6 +3,7 @@
 
 #include "../../probe/base/clock.h"
 #include "date.h"
+#include "poll.h"
 
 #include <errno.h>
 #include <numaprobe/cpulist.h>
@@ -43,8 +44,8 @@ struct worker {
 	enum ns_source stop;
 	enum ns_source storage;
 	enum ns_source inbox;
-	bool has_mail;  /* connections may have been handed over */
-	bool is_lively; /* the last event came within poll_us of the wait's begin */
+	bool has_mail; /* connections may have been handed over */
+	struct ns_poll poll;
 	bool is_stopping;
 	int64_t stop_by_ns;
 };
@@ -516,10 +517,7 @@ static void keep_time(struct worker *worker)
 	(void)ns_store_sweep(context->thread, context->now_s, SWEEP_A_TICK);
 }
 
-/*
- * Looks again and again instead of sleeping, as waking up takes longer than many a peer does to ask again. Only
- * while that pays: when nothing came in time it is not tried again before something does.
- */
+/* Looks again and again instead of sleeping, as waking up takes longer than many a peer does to ask again. */
 static int poll_for_events(struct worker *worker, struct epoll_event *events)
 {
 	int64_t until_ns = (int64_t)np_now_ns() + worker->setup->state->config->poll_us * 1000LL;
@@ -528,7 +526,7 @@ static int poll_for_events(struct worker *worker, struct epoll_event *events)
 	do
 		count = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, 0);
 	while (count == 0 && (int64_t)np_now_ns() < until_ns);
-	worker->is_lively = count > 0;
+	ns_poll_ended(&worker->poll, count > 0);
 	return count;
 }
 
@@ -539,7 +537,9 @@ static int sleep_for_events(struct worker *worker, struct epoll_event *events, i
 	int64_t from_ns = poll_ns > 0 ? (int64_t)np_now_ns() : 0;
 	int count = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, timeout_ms);
 
-	worker->is_lively = poll_ns > 0 && count > 0 && (int64_t)np_now_ns() - from_ns <= poll_ns;
+	if (poll_ns > 0)
+		ns_poll_slept(&worker->poll,
+		              count > 0 && (int64_t)np_now_ns() - from_ns <= poll_ns);
 	return count;
 }
 
@@ -548,7 +548,7 @@ static int wait_for_events(struct worker *worker, struct epoll_event *events)
 	int timeout_ms = sleep_ms(worker);
 	int count = 0;
 
-	if (timeout_ms > 0 && worker->is_lively) {
+	if (timeout_ms > 0 && ns_poll_pays(&worker->poll)) {
 		count = poll_for_events(worker, events);
 		if (count > 0)
 			return count;

@@ -11,10 +11,12 @@ run and are asked in turns, in a new order each round. A ratio is the median of 
             pingpong.c)                                                       <= 1.10 x the time of the bare loop
   get1k     serial GET of 1 KiB, 100 000 objects                              >= 1.15 x memcached, <= 1.10 x bare
   set1k     serial SET of 1 KiB                                               >= 1.10 x memcached
+  shared1k  serial GET of 1 KiB, the client on the server's own CPU           >= 1.00 x memcached
   http16    1 KiB by HTTP, wrk with 16 connections                            >= 1.10 x nginx
   memory    10 000 000 objects of 100 bytes: resident memory                  <= 1.10 x memcached's
             16 000 objects of 256 KiB in an arena of 4 GiB                    none is evicted
 
+numastore is as it is started without options, and also as one that never polls (--poll-us 0), as the others.
 A serial rate is by the mean of all requests. bare is tests/bench/bare_server.c: one recv(2) and one sendmsg(2)
 for each request. Memory is what the kernel says is resident, of processes that hold nothing else; numastore's
 includes its whole arena, which is populated when it starts and is made as large as the objects need it.
@@ -50,11 +52,11 @@ def start_bare(args, cpu, size, keys):
     return int(server.stdout.readline()), server
 
 
-def serial(args, verb, port, keys, size):
+def serial(args, verb, port, keys, size, cpu=None):
     """Requests a second and the median in microseconds, of requests one after the other."""
     requests = max(1000, args.requests if size < 64 * KIB else args.requests // 5)
     done = subprocess.run([args.pingpong, verb, str(port), PREFIX, str(keys), str(size), str(requests)],
-                          preexec_fn=peers.pin_to(args.client_cpu), stdout=subprocess.PIPE, text=True, check=True)
+                          preexec_fn=peers.pin_to(args.client_cpu if cpu is None else cpu), stdout=subprocess.PIPE, text=True, check=True)
     median_ns, sum_ns = map(int, done.stdout.split())
     return 1e9 * requests / sum_ns, median_ns / 1000
 
@@ -127,28 +129,41 @@ def bench_get256k(args, folder):
 def bench_1k(args, wanted):
     size, keys = KIB, 100000
     cpu = args.server_cpu
-    port, _, ours = start_numastore(args, cpu, "256M")
+    port, _, server = start_numastore(args, cpu, "256M")
+    sport, _, sleeper = start_numastore(args, cpu, "256M", "--poll-us", "0")
     mport, memcached = peers.start_memcached(cpu)
     bport, bare = start_bare(args, cpu, size, keys)
     try:
-        for store_port in (port, mport):
+        for store_port in (port, sport, mport):
             peers.store(store_port, PREFIX, keys, size)
         if "get1k" in wanted:
             rates = interleave(args, "serial GET of 1 KiB", {
                 "numastore": lambda: serial(args, "get", port, keys, size),
+                "numastore, never polling": lambda: serial(args, "get", sport, keys, size),
                 "memcached": lambda: serial(args, "get", mport, keys, size),
                 "bare loop": lambda: serial(args, "get", bport, keys, size),
             })
-            judge(rates, "numastore", "memcached", 1.15)
-            judge(rates, "numastore", "bare loop", 1.1, is_time=True)
+            for ours in ("numastore", "numastore, never polling"):
+                judge(rates, ours, "memcached", 1.15)
+                judge(rates, ours, "bare loop", 1.1, is_time=True)
         if "set1k" in wanted:
             rates = interleave(args, "serial SET of 1 KiB", {
                 "numastore": lambda: serial(args, "set", port, keys, size),
+                "numastore, never polling": lambda: serial(args, "set", sport, keys, size),
                 "memcached": lambda: serial(args, "set", mport, keys, size),
             })
-            judge(rates, "numastore", "memcached", 1.1)
+            for ours in ("numastore", "numastore, never polling"):
+                judge(rates, ours, "memcached", 1.1)
+        if "shared1k" in wanted:
+            rates = interleave(args, "serial GET of 1 KiB, client and server on one CPU", {
+                "numastore": lambda: serial(args, "get", port, keys, size, cpu),
+                "numastore, never polling": lambda: serial(args, "get", sport, keys, size, cpu),
+                "memcached": lambda: serial(args, "get", mport, keys, size, cpu),
+            })
+            judge(rates, "numastore", "memcached", 1)
+            judge(rates, "numastore", "numastore, never polling", 1)
     finally:
-        end(ours, memcached, bare)
+        end(server, sleeper, memcached, bare)
 
 
 def bench_http16(args, folder):
@@ -216,7 +231,7 @@ def bench_fit(args):
         end(server)
 
 
-CELLS = ("get256k", "get1k", "set1k", "http16", "memory")
+CELLS = ("get256k", "get1k", "set1k", "shared1k", "http16", "memory")
 
 
 def main():
@@ -243,7 +258,7 @@ def main():
         if "get256k" in wanted:
             os.mkdir(f"{folder}/256k")
             bench_get256k(args, f"{folder}/256k")
-        if {"get1k", "set1k"} & set(wanted):
+        if {"get1k", "set1k", "shared1k"} & set(wanted):
             bench_1k(args, wanted)
         if "http16" in wanted:
             os.mkdir(f"{folder}/16")

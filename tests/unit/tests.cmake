@@ -85,7 +85,7 @@ endforeach()
 # numastore: unit/server/test_NAME.c becomes ctest "unit.server.NAME".
 foreach(name arena callers date epoch fifo heads http http_chunk http_parse http_range index
 		listen memcache_auth memcache_parse memory_plan metrics output pool promote
-		promote_plan session steer store store_room store_threads tail tail_io tails timers
+		poll promote_plan session steer store store_room store_threads tail tail_io tails timers
 		two_servers units)
 	add_executable(test_server_${name} unit/server/test_${name}.c)
 	target_include_directories(test_server_${name} PRIVATE unit ${PROJECT_SOURCE_DIR}/server)

@@ -84,11 +84,15 @@ struct ns_config {
 	unsigned workers;    /* 0 = one for each CPU that may be used of the serving node */
 	enum ns_steer steer; /* [NS_STEER_NONE] */
 	/*
-	 * Before it sleeps a worker looks so long for what comes next, as long as the last one came that
-	 * soon; it needs a CPU for each worker [0: it sleeps at once].
+	 * Before it sleeps a worker looks so long for what comes next, as long as that mostly comes so
+	 * soon; it needs a CPU for each worker. 0: it sleeps at once [NS_POLL_AUTO].
 	 */
 	unsigned poll_us;
 };
+
+/* NS_POLL_AUTO_US where there is a CPU for each worker, else 0. */
+#define NS_POLL_AUTO (~0U)
+#define NS_POLL_AUTO_US 20U
 
 #define NS_ANY_PORT (-1)
 
