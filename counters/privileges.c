@@ -150,21 +150,39 @@ int nc_privileges_find(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct 
 	return 0;
 }
 
+/* Whom to become: 1; 0: nobody else. */
+static int choose_user(const char *user, struct identity *ret, struct np_error *err)
+{
+	int rc;
+
+	if (geteuid() != 0 && !user)
+		return 0;
+	rc = find_user(user ? user : DEFAULT_USER, ret, err);
+	if (rc < 0 || ret->uid == geteuid())
+		return rc;
+	if (geteuid() != 0)
+		return np_error_set(err, EPERM, "--user %s: only root can become another user",
+		                    user);
+	return 1;
+}
+
+int nc_privileges_check(const char *user, struct np_error *err)
+{
+	struct identity who;
+	int rc = choose_user(user, &who, err);
+
+	return rc < 0 ? rc : 0;
+}
+
 int nc_privileges_drop(const char *user, struct np_error *err)
 {
 	struct identity who;
 	struct capabilities before = { 0 };
 	struct capabilities keep;
-	int rc;
+	int rc = choose_user(user, &who, err);
 
-	if (geteuid() != 0 && !user)
-		return 0;
-	rc = find_user(user ? user : DEFAULT_USER, &who, err);
-	if (rc < 0 || who.uid == geteuid())
+	if (rc <= 0)
 		return rc;
-	if (geteuid() != 0)
-		return np_error_set(err, EPERM, "--user %s: only root can become another user",
-		                    user);
 	rc = capabilities_get(&before);
 	if (rc < 0)
 		return np_error_sys(err, -rc, "reading capabilities");

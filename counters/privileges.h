@@ -12,6 +12,13 @@
 int nc_privileges_find(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct np_error *err);
 
 /*
+ * Whether nc_privileges_drop() would know whom to become, for those who have long things to do before.
+ *
+ *   -ENOENT, -EPERM  as there
+ */
+int nc_privileges_check(const char *user, struct np_error *err);
+
+/*
  * When the effective user is root, becomes @user (a name or a number; NULL = "nobody"; "root" stays
  * root and changes nothing) with its group alone, no_new_privs, and of all capabilities CAP_PERFMON,
  * where it is there: counters are opened anew when a CPU comes back. All is read back. Of an

@@ -86,6 +86,9 @@ fi
 of_role store | awk '/^ARENA/ { print "  memory    " $0; heads = 1; next }
 	heads && $1 ~ /^[0-9]+$/ && NF > 8 { print "            " $0; next } { heads = 0 }'
 of_role store | sed -n "s/^keys that begin with '\(.*\)-' live on /            \1: /p"
+if of_role store | grep -q "^numastore: --place 'far-=far': "; then
+	echo "            near and far are one node: this host has no other with memory, and no difference is to be found"
+fi
 for arm in near far; do
 	of_role client | awk -v arm="$arm" '
 		$1 == "arm" { here = ($2 == arm ":") }

@@ -3,6 +3,7 @@
 
 #include "../probe/base/cli.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
 #include <numarun/preflight.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 
 const char *argp_program_version = "numastore " NUMAKIT_VERSION;
 
@@ -35,7 +37,6 @@ enum {
 	OPT_DEADLINE,
 	OPT_HTTP_PORT,
 	OPT_ADMIN_PORT,
-	OPT_AUTH_FILE,
 	OPT_READ_ONLY,
 	OPT_DRY_RUN,
 	OPT_ROOT,
@@ -50,7 +51,8 @@ enum {
 	WORKERS_MAX = 1024,
 	CONNECTIONS_MAX = 1 << 20,
 	TIMEOUT_MAX_S = 86400,
-	POLL_MAX_US = 10000
+	POLL_MAX_US = 10000,
+	SOCKET_PATH_MAX = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1,
 };
 
 static const struct argp_option option_table[] = {
@@ -59,27 +61,36 @@ static const struct argp_option option_table[] = {
 	  "serve from this node, or that of this card; auto, the default: of the card that has the "
 	  "listening address",
 	  1 },
-	{ "memory", OPT_MEMORY, "SIZE", 0, "memory for heads on that node, 1G unless given", 1 },
+	{ "memory", OPT_MEMORY, "SIZE", 0,
+	  "memory for heads on the preferred node, which is the serving one but for --perverse; 1G "
+	  "unless given",
+	  1 },
 	{ "sub-memory", OPT_SUB_MEMORY, "SIZE", 0,
 	  "memory for heads on each other node that has some, 0 unless given", 1 },
-	{ "block", OPT_BLOCK, "SIZE", 0, "piece of memory, a power of two, 2M", 1 },
+	{ "block", OPT_BLOCK, "SIZE", 0,
+	  "the pieces that memory is cut into, a power of two from 64K; 2M unless given", 1 },
 	{ "ram-head", OPT_RAM_HEAD, "SIZE", 0,
-	  "how much of an object stays in memory, a power of two, 256K", 1 },
+	  "how much of an object stays in memory, a power of two from 4K; 256K unless given", 1 },
 	{ "place", OPT_PLACE, "PREFIX=WHERE", 0,
 	  "keys that begin with PREFIX live on local, far or node:N (repeatable)", 1 },
 	{ "perverse", OPT_PERVERSE, NULL, 0,
-	  "put heads on the farthest node first; all else stays, for experiments", 1 },
-	{ "require-huge", OPT_REQUIRE_HUGE, NULL, 0, "refuse to start without HugeTLB pages", 1 },
+	  "prefer the farthest node with memory for heads; all else stays, for comparing", 1 },
+	{ "require-huge", OPT_REQUIRE_HUGE, NULL, 0,
+	  "refuse to start unless all of it is of HugeTLB pages", 1 },
 	{ "no-numa-promotion", OPT_NO_PROMOTION, NULL, 0, "leave heads where they are", 1 },
 	{ "increment", OPT_INCREMENT, "F", 0,
-	  "what a read adds to a head's score: how many reads more are expected for it, 1", 1 },
-	{ "decay", OPT_DECAY, "F", 0, "what a minute leaves of scores, between 0 and 1, 0.5", 1 },
+	  "what a read adds to a head's score: how many more reads are expected for it; 1 unless "
+	  "given",
+	  1 },
+	{ "decay", OPT_DECAY, "F", 0,
+	  "what a minute leaves of scores, above 0 and below 1; 0.5 unless given", 1 },
 	{ "promotion-rate", OPT_PROMOTION_RATE, "SIZE", 0,
-	  "copy at most so many bytes a second to move heads, 256M; 0 = without a limit", 1 },
+	  "copy at most so many bytes a second to move heads; 256M unless given, 0 = any number",
+	  1 },
 
 	{ NULL, 0, NULL, 0, "Limits:", 2 },
 	{ "cores", OPT_CORES, "N", 0, "workers, one for each CPU of the node unless given", 2 },
-	{ NULL, 't', "N", 0, "as --cores", 2 },
+	{ "threads", 't', "N", 0, "as --cores", 2 },
 	{ "steer", OPT_STEER, "HOW", 0,
 	  "which worker gets a connection: none, as the kernel deals them out; cpu: that of the CPU "
 	  "its packets come to; napi: that of its receive queue",
@@ -89,42 +100,51 @@ static const struct argp_option option_table[] = {
 	  "come that fast; 20 unless given, 0: never. Wants a CPU for each worker",
 	  2 },
 	{ "max-object-size", OPT_MAX_OBJECT, "SIZE", 0,
-	  "longest object; with --ssd-dir 1G unless given, else as --ram-head", 2 },
-	{ "max-objects", OPT_MAX_OBJECTS, "N", 0, "how many; as many as fit unless given", 2 },
+	  "the longest object; as long as a head unless given, with --ssd-dir 1G", 2 },
+	{ "max-objects", OPT_MAX_OBJECTS, "N", 0,
+	  "how many objects at most; as many as fit unless given", 2 },
 	{ "deadline", OPT_DEADLINE, "SECONDS", 0,
 	  "close a connection whose peer takes longer for the head of a request, or for 16K of it, of a "
-	  "value or of an answer, 30",
+	  "value or of an answer; 30 unless given",
 	  2 },
 	{ "ssd-dir", OPT_SSD_DIR, "DIR", 0,
 	  "what of an object is longer than its head lies in this pool, which is wiped first "
 	  "(repeatable)",
 	  2 },
 	{ "prepare-pool", OPT_PREPARE_POOL, "DIR", 0,
-	  "make an empty or new directory such a pool, and end", 2 },
+	  "make an empty or new directory one for --ssd-dir, and end", 2 },
 	{ "io", OPT_IO, "uring|threads|auto", 0,
 	  "how pools are read and written; auto, the default: by io_uring where there is one", 2 },
-	{ NULL, 'm', "MIB", 0, "as --memory, in MiB", 2 },
-	{ NULL, 'I', "SIZE", 0, "as --max-object-size, 1K to 1G; heads become as long", 2 },
-	{ NULL, 'M', NULL, 0, "an error instead of eviction when memory is full", 2 },
-	{ NULL, 'c', "N", 0, "connections at a time, 1024 unless given", 2 },
-	{ NULL, 'o', "idle_timeout=SECONDS", 0,
-	  "close idle connections; 0, memcache's default: never (HTTP: 60)", 2 },
+	{ "memory-limit", 'm', "MIB", 0, "as --memory, in MiB", 2 },
+	{ "max-item-size", 'I', "SIZE", 0,
+	  "as --max-object-size, 1K to 1G; heads and blocks become as long as needed", 2 },
+	{ "disable-evictions", 'M', NULL, 0,
+	  "when memory is full, refuse a new object and evict none", 2 },
+	{ "conn-limit", 'c', "N", 0, "connections at a time, 1024 unless given", 2 },
+	{ "extended", 'o', "idle_timeout=SECONDS", 0,
+	  "close connections that nothing came from for so long; 0 and unless given: never, of HTTP "
+	  "after 60",
+	  2 },
 
 	{ NULL, 0, NULL, 0, "Where it listens:", 3 },
-	{ NULL, 'l', "HOST[:PORT]", 0,
-	  "addresses, apart by commas or repeated, 127.0.0.1 unless given; a port is memcache's",
+	{ "listen", 'l', "HOST[:PORT]", 0,
+	  "addresses, apart by commas or repeated, 127.0.0.1 unless given, * is all; a port is "
+	  "memcache's, IPv6 with one is [ADDRESS]:PORT",
 	  3 },
-	{ NULL, 'p', "PORT", 0, "memcache, 11211 unless given; 0 = off, -1 = any that is free", 3 },
-	{ NULL, 'U', "PORT", 0, "UDP: only 0, which is off", 3 },
-	{ NULL, 's', "PATH", 0, "a unix socket instead of the memcache port", 3 },
-	{ NULL, 'a', "MODE", 0, "mode of the socket of -s, in octal, 700 unless given", 3 },
-	{ "http-port", OPT_HTTP_PORT, "PORT", 0, "HTTP, 8080 unless given; 0 = off", 3 },
-	{ "admin-port", OPT_ADMIN_PORT, "PORT", 0, "/metrics and /healthz, off unless given", 3 },
-	{ "auth-file", OPT_AUTH_FILE, "FILE", 0, "memcache asks for a user:password of FILE", 3 },
-	{ NULL, 'Y', "FILE", 0, "as --auth-file", 3 },
+	{ "port", 'p', "PORT", 0,
+	  "memcache, 11211 unless given; of each port 0 = off, -1 = any that is free", 3 },
+	{ "udp-port", 'U', "PORT", 0, "UDP: only 0, which is off", 3 },
+	{ "unix-socket", 's', "PATH", 0,
+	  "a unix socket instead of the memcache port; HTTP stays on its own", 3 },
+	{ "unix-mask", 'a', "MODE", 0, "mode of the socket of -s, in octal, 700 unless given", 3 },
+	{ "http-port", OPT_HTTP_PORT, "PORT", 0, "HTTP, 8080 unless given", 3 },
+	{ "admin-port", OPT_ADMIN_PORT, "PORT", 0,
+	  "/metrics and /healthz over HTTP; off unless given", 3 },
+	{ "auth-file", 'Y', "FILE", 0,
+	  "memcache asks for a user:password of FILE; HTTP stays open to all", 3 },
 	{ "http-read-only", OPT_READ_ONLY, NULL, 0, "no PUT, no DELETE", 3 },
 	{ "user", 'u', "USER", 0,
-	  "root becomes this user once memory and ports are had, nobody unless given; root stays root",
+	  "root becomes this user once memory and ports are had; nobody unless given, root stays root",
 	  3 },
 
 	{ NULL, 0, NULL, 0, "Instead of serving:", 4 },
@@ -132,27 +152,30 @@ static const struct argp_option option_table[] = {
 	{ "root", OPT_ROOT, "DIR", 0, "with --dry-run: plan for the host captured under DIR", 4 },
 	{ "xml", OPT_XML, "FILE", 0, "the same for an hwloc XML export", 4 },
 
+	{ NULL, 'h', NULL, 0, "as --help", -1 },
+	{ NULL, 'V', NULL, 0, "as --version", -1 },
+
 	/* Of memcached, without effect or refused: parse_foreign() knows them. */
-	{ NULL, 'v', NULL, OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'k', NULL, OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'L', NULL, OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'C', NULL, OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'X', NULL, OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'W', NULL, OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'R', "N", OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'b', "N", OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'f', "FACTOR", OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'n', "BYTES", OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'B', "PROTOCOL", OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'd', NULL, OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'P', "FILE", OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'A', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "verbose", 'v', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "lock-memory", 'k', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "enable-largepages", 'L', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "disable-cas", 'C', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "disable-dumping", 'X', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "disable-watch", 'W', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "max-reqs-per-event", 'R', "N", OPTION_HIDDEN, NULL, 5 },
+	{ "listen-backlog", 'b', "N", OPTION_HIDDEN, NULL, 5 },
+	{ "slab-growth-factor", 'f', "FACTOR", OPTION_HIDDEN, NULL, 5 },
+	{ "slab-min-size", 'n', "BYTES", OPTION_HIDDEN, NULL, 5 },
+	{ "protocol", 'B', "PROTOCOL", OPTION_HIDDEN, NULL, 5 },
+	{ "daemon", 'd', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "pidfile", 'P', "FILE", OPTION_HIDDEN, NULL, 5 },
+	{ "enable-shutdown", 'A', NULL, OPTION_HIDDEN, NULL, 5 },
 	{ NULL, 'D', "CHAR", OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'F', NULL, OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'S', NULL, OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'Z', NULL, OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'e', "FILE", OPTION_HIDDEN, NULL, 5 },
-	{ NULL, 'r', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "disable-flush-all", 'F', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "enable-sasl", 'S', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "enable-ssl", 'Z', NULL, OPTION_HIDDEN, NULL, 5 },
+	{ "memory-file", 'e', "FILE", OPTION_HIDDEN, NULL, 5 },
+	{ "enable-coredumps", 'r', NULL, OPTION_HIDDEN, NULL, 5 },
 	{ 0 },
 };
 
@@ -188,7 +211,6 @@ static const struct plain {
 	{ 'M', FLAG, MEMBER(no_evict), NULL, 0, 0 },
 	{ 'c', NUMBER, MEMBER(connections_max), "-c", 1, CONNECTIONS_MAX },
 	{ 's', TEXT, MEMBER(memcache_socket), NULL, 0, 0 },
-	{ OPT_AUTH_FILE, TEXT, MEMBER(auth_file), NULL, 0, 0 },
 	{ 'Y', TEXT, MEMBER(auth_file), NULL, 0, 0 },
 	{ OPT_POLL_US, NUMBER, MEMBER(poll_us), "--poll-us", 0, POLL_MAX_US },
 	{ OPT_READ_ONLY, FLAG, MEMBER(http_read_only), NULL, 0, 0 },
@@ -334,14 +356,15 @@ static int parse_place(const char *text, struct ns_options *options)
 		rule->place = NS_PLACE_LOCAL;
 	else if (strcmp(where, "far") == 0)
 		rule->place = NS_PLACE_FAR;
-	else if (strncmp(where, "node:", 5) == 0) {
+	else if (strncmp(where, "node:", 5) == 0 &&
+	         np_cli_number("", where + 5, 0, NP_BITMAP_INDEX_MAX, &rule->node, NULL) == 0)
 		rule->place = NS_PLACE_NODE;
-		rc = np_cli_number("--place", where + 5, 0, NP_BITMAP_INDEX_MAX, &rule->node,
-		                   &options->err);
-	} else
-		rc = np_error_set(&options->err, EINVAL,
-		                  "--place: '%s' is not PREFIX=local, PREFIX=far or PREFIX=node:N",
-		                  text);
+	else
+		rc = np_error_set(
+			&options->err, EINVAL,
+			"--place: '%s' is not PREFIX=local, PREFIX=far or PREFIX=node:N, N "
+			"being a node's number",
+			text);
 	if (rc < 0)
 		return rc;
 	options->prefixes[config->rule_count] = strndup(text, (size_t)(equals - text));
@@ -414,7 +437,7 @@ static int parse_promotion(int key, const char *text, struct ns_options *options
 		rc = parse_float("--decay", text, &config->decay, err);
 		if (rc == 0 && !(config->decay > 0 && config->decay < 1))
 			return np_error_set(err, EINVAL,
-			                    "--decay: '%s' is not between 0 and 1, without them",
+			                    "--decay: '%s' is not a number above 0 and below 1",
 			                    text);
 		return rc;
 	default:
@@ -442,14 +465,53 @@ static int parse_steer(const char *text, struct ns_options *options)
 	return np_error_set(&options->err, EINVAL, "--steer: '%s' is not none, cpu or napi", text);
 }
 
+/* An address of IPv6 in front of a port, and no brackets to tell them apart: "::1:11211", "fe80::1%eth0:80". */
+static bool lacks_brackets(const char *entry)
+{
+	char address[INET6_ADDRSTRLEN];
+	const char *last = strrchr(entry, ':');
+	size_t len = strcspn(entry, "%");
+	struct in6_addr bytes;
+
+	if (*entry == '[' || last == strchr(entry, ':') || len >= sizeof(address))
+		return false;
+	memcpy(address, entry, len);
+	address[len] = '\0';
+	return inet_pton(AF_INET6, address, &bytes) != 1 || last > entry + len;
+}
+
+static int check_listen(const char *text, struct np_error *err)
+{
+	char *entries = strdup(text);
+	char *rest = entries;
+	const char *entry;
+	int rc = 0;
+
+	if (!entries)
+		return np_error_sys(err, ENOMEM, "-l");
+	while (rc == 0 && (entry = strsep(&rest, ",")) != NULL) {
+		if (*entry == '\0')
+			rc = np_error_set(err, EINVAL,
+			                  "-l: an empty address; * stands for all there are");
+		else if (lacks_brackets(entry))
+			rc = np_error_set(err, EINVAL,
+			                  "-l: '%s' is no address: IPv6 with a port is "
+			                  "[ADDRESS]:PORT, as [::1]:11211",
+			                  entry);
+	}
+	free(entries);
+	return rc;
+}
+
 /* Given again it adds to what was given, as memcached's does. */
 static int parse_listen(const char *text, struct ns_options *options)
 {
 	const char *before = options->listen;
 	char *all;
+	int rc = check_listen(text, &options->err);
 
-	if (*text == '\0')
-		return np_error_set(&options->err, EINVAL, "-l: an empty address");
+	if (rc < 0)
+		return rc;
 	if (asprintf(&all, "%s%s%s", before ? before : "", before ? "," : "", text) < 0)
 		return np_error_sys(&options->err, ENOMEM, "-l");
 	free(options->listen);
@@ -478,7 +540,8 @@ static int parse_extended(const char *text, struct ns_options *options)
 
 	if (strncmp(text, idle, sizeof(idle) - 1) != 0)
 		return np_error_set(&options->err, EINVAL,
-		                    "-o: '%s' is unknown, there is idle_timeout=SECONDS", text);
+		                    "-o: '%s' is unknown: there is idle_timeout=SECONDS alone",
+		                    text);
 	rc = np_cli_number("-o idle_timeout", text + sizeof(idle) - 1, 0, TIMEOUT_MAX_S, &seconds,
 	                   &options->err);
 	options->config.idle_timeout_ms = seconds * 1000;
@@ -560,6 +623,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		np_cli_bad_option(state, &options->err);
 		return 0;
 	}
+	if (key == 'h')
+		np_cli_show_help(state);
+	if (key == 'V')
+		np_cli_show_version();
 	if (key == ARGP_KEY_ARG)
 		return -np_error_set(&options->err, EINVAL, "'%s': it takes options alone", arg);
 	options->has_head = options->has_head || key == OPT_RAM_HEAD;
@@ -568,10 +635,29 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return rc == ARGP_ERR_UNKNOWN ? parse_other(key, arg, options) : rc;
 }
 
+/* Nothing could be stored, nor asked for. */
+static bool serves_nobody(const struct ns_config *config)
+{
+	return config->memcache_port == 0 && config->http_port == 0 && !config->memcache_socket;
+}
+
 static int check(struct ns_options *options)
 {
 	const struct ns_config *config = &options->config;
+	const char *path = config->memcache_socket;
 
+	if (*config->numa == '\0')
+		return np_error_set(
+			&options->err, EINVAL,
+			"--numa: an empty name: a node's number, a network card or auto");
+	if (path && (*path == '\0' || strlen(path) > SOCKET_PATH_MAX))
+		return np_error_set(&options->err, EINVAL,
+		                    "-s: a path of %zu bytes: a unix socket's has 1 to %d",
+		                    strlen(path), SOCKET_PATH_MAX);
+	if (serves_nobody(config) && !options->prepare_pool)
+		return np_error_set(&options->err, EINVAL,
+		                    "-p 0 and --http-port 0: nobody could be served, leave one of "
+		                    "them on, or give -s");
 	if (config->root && config->xml)
 		return np_error_set(&options->err, EINVAL, "--root contradicts --xml");
 	if ((config->root || config->xml) && !options->is_dry_run)

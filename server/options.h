@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* numastore's command line: its own long options, and memcached's short ones with memcached's meaning. */
+/* numastore's command line: its own options, and memcached's with memcached's meaning. */
 #ifndef NS_OPTIONS_H
 #define NS_OPTIONS_H
 

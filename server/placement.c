@@ -2,6 +2,7 @@
 #include "placement.h"
 
 #include "../probe/base/table.h"
+#include "size.h"
 
 #include <inttypes.h>
 #include <numaprobe/cpulist.h>
@@ -9,33 +10,17 @@
 
 enum { ARENA, NODE, DISTANCE, BYTES, BLOCKS, HUGE, PAGE, THP, PLAIN, VERIFIED, LOCKED };
 
-enum { SIZE_TEXT = 32 };
-
-/* "2M", "256K", "1G": these are powers of two, or whole MiB. */
-static const char *size_text(uint64_t bytes, char text[SIZE_TEXT])
-{
-	static const char units[] = "BKMGT";
-	unsigned unit = 0;
-
-	while (bytes > 0 && bytes % 1024 == 0 && units[unit + 1] != '\0') {
-		bytes /= 1024;
-		unit++;
-	}
-	snprintf(text, SIZE_TEXT, "%" PRIu64 "%c", bytes, units[unit]);
-	return text;
-}
-
 /* Those of HugeTLB: "2M", "1G,2M". */
 static void set_page_sizes(struct np_table *table, const struct ns_arena_report *report)
 {
-	char all[NS_HUGE_SIZES_MAX * SIZE_TEXT];
+	char all[NS_HUGE_SIZES_MAX * NS_SIZE_TEXT_MAX];
 	size_t len = 0;
 
 	for (size_t i = 0; i < report->huge_count; i++) {
-		char text[SIZE_TEXT];
+		char text[NS_SIZE_TEXT_MAX];
 
 		len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", i > 0 ? "," : "",
-		                        size_text(report->huge[i].page_bytes, text));
+		                        ns_size_text(report->huge[i].page_bytes, text));
 	}
 	if (len > 0)
 		np_table_set(table, PAGE, "%s", all);
@@ -69,13 +54,13 @@ static void add_arena(struct np_table *table, const struct ns_server_state *stat
 {
 	const struct ns_arena *arena = &state->arenas[i];
 	const struct ns_arena_report *report = &state->reports[i];
-	char text[SIZE_TEXT];
+	char text[NS_SIZE_TEXT_MAX];
 
 	np_table_add_row(table);
 	np_table_set(table, ARENA, "%zu", i);
 	np_table_set(table, NODE, "%u", arena->plan.node);
 	np_table_set(table, DISTANCE, "%u", arena->plan.distance);
-	np_table_set(table, BYTES, "%s", size_text(arena->plan.bytes, text));
+	np_table_set(table, BYTES, "%s", ns_size_text(arena->plan.bytes, text));
 	np_table_set(table, BLOCKS, "%zu", arena->block_count);
 	set_blocks(table, report);
 	set_verified(table, report);
@@ -100,12 +85,12 @@ static void print_workers(const struct ns_server_state *state, FILE *out)
 /* They are in the order in which they fill. */
 static void print_layout(const struct ns_server_state *state, FILE *out)
 {
-	char block[SIZE_TEXT];
-	char head[SIZE_TEXT];
+	char block[NS_SIZE_TEXT_MAX];
+	char head[NS_SIZE_TEXT_MAX];
 
-	fprintf(out, "blocks of %s, heads of %s, index and objects on node %u\n",
-	        size_text(state->config->block_bytes, block),
-	        size_text(state->config->head_bytes, head),
+	fprintf(out, "blocks of %s, heads of %s; index, keys and buffers on node %u\n",
+	        ns_size_text(state->config->block_bytes, block),
+	        ns_size_text(state->config->head_bytes, head),
 	        np_bitmap_next(&state->plan->serving_nodes, 0));
 }
 

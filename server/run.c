@@ -32,7 +32,8 @@ static void print_pools(const struct ns_server_state *state)
 	for (size_t i = 0; tails && i < ns_tails_pool_count(tails); i++) {
 		struct ns_pool_state pool = ns_tails_pool(tails, i);
 
-		printf("pool in %s, %s the page cache\n", pool.path,
+		printf("pool in %s, by %s, %s the page cache\n", pool.path,
+		       state->engine == NS_ENGINE_URING ? "io_uring" : "threads",
 		       pool.is_direct ? "past" : "through");
 	}
 }
@@ -46,7 +47,7 @@ static int print_start(const struct ns_server *server, struct np_error *err)
 	if (rc == 0)
 		print_pools(ns_server_state(server));
 	for (size_t i = 0; i < listeners->count_a_worker && rc == 0; i++)
-		printf("listening on %s\n", ns_listener_text(listeners, i, text));
+		printf("%s\n", ns_listener_text(listeners, i, text));
 	/* Somebody may wait for these lines at the other end of a pipe. */
 	if (rc == 0 && fflush(stdout) != 0)
 		rc = -errno;
@@ -58,6 +59,7 @@ static void fill_signals(sigset_t *ret)
 	sigemptyset(ret);
 	sigaddset(ret, SIGTERM);
 	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGUSR1); /* memcached's for the same */
 }
 
 struct waiter {
@@ -110,13 +112,13 @@ static int block_signals(struct np_error *err)
 static int notify_ready(const struct ns_server *server, struct np_error *err)
 {
 	const struct ns_listeners *listeners = ns_server_listeners(server);
-	char message[1024] = "READY=1\nSTATUS=serving";
+	char message[1024] = "READY=1\nSTATUS=";
 	char text[NS_LISTEN_TEXT_MAX];
 
 	for (size_t i = 0; i < listeners->count_a_worker; i++) {
 		size_t len = strlen(message);
 
-		snprintf(message + len, sizeof(message) - len, "%s %s", i > 0 ? "," : "",
+		snprintf(message + len, sizeof(message) - len, "%s%s", i > 0 ? ", " : "",
 		         ns_listener_text(listeners, i, text));
 	}
 	return nc_notify(message, err);
@@ -185,8 +187,10 @@ static int raise_files(const struct ns_server *server, struct np_error *err)
 static int run_server(const struct ns_options *options, struct np_error *err)
 {
 	struct ns_server *server = NULL;
-	int rc = ignore_signals(err);
+	int rc = nc_privileges_check(options->user, err);
 
+	if (rc == 0)
+		rc = ignore_signals(err);
 	if (rc == 0)
 		rc = ns_server_create(&options->config, &server, err);
 	if (rc < 0)
@@ -211,8 +215,14 @@ static int prepare_pool(const char *directory, struct np_error *err)
 {
 	int rc = ns_server_prepare_pool(directory, err);
 
+	if (rc == -ENOENT)
+		return np_error_set(
+			err, ENOENT,
+			"--prepare-pool %s: the directory that it is to be made in is not "
+			"there",
+			directory);
 	if (rc < 0)
-		return rc;
+		return np_error_wrap(err, rc, "--prepare-pool");
 	printf("%s is a pool now: --ssd-dir %s\n", directory, directory);
 	return np_cli_written(fflush(stdout) != 0 ? -errno : 0, err);
 }

@@ -4,7 +4,9 @@
  */
 #include "../launcher/lib/cores.h"
 #include "../probe/base/file.h"
+#include "notes.h"
 #include "server_data.h"
+#include "size.h"
 #include "store/promote_thread.h"
 #include "worker/callers.h"
 #include "worker/worker.h"
@@ -31,8 +33,9 @@ struct ns_server {
 	struct np_topology *topology;
 	struct ns_memory_plan plan;
 	struct ns_arenas arenas;
-	struct ns_tails *tails; /* NULL: no pools */
-	enum ns_tail_engine engine;
+	struct ns_tails *tails;     /* NULL: no pools */
+	enum ns_tail_engine engine; /* asked for */
+	enum ns_tail_engine found_engine;
 	struct ns_store *store;
 	struct ns_callers *callers;
 	struct ns_listeners listeners;
@@ -94,20 +97,23 @@ static int take_engine(struct ns_server *server, struct np_error *err)
 static int take_object_limit(struct ns_config *config, struct np_error *err)
 {
 	bool has_pool = config->pool_count > 0;
+	char object[NS_SIZE_TEXT_MAX];
+	char head[NS_SIZE_TEXT_MAX];
 
 	if (config->object_bytes_max == 0)
 		config->object_bytes_max = has_pool ? OBJECT_BYTES_WITH_POOL : config->head_bytes;
 	if (config->object_bytes_max > OBJECT_BYTES_MAX)
-		return np_error_set(err, EINVAL, "objects of %llu bytes: at most %llu are allowed",
-		                    (unsigned long long)config->object_bytes_max,
-		                    (unsigned long long)OBJECT_BYTES_MAX);
+		return np_error_set(err, EINVAL, "--max-object-size %s: at most %s is allowed",
+		                    ns_size_text(config->object_bytes_max, object),
+		                    ns_size_text(OBJECT_BYTES_MAX, head));
 	if (!has_pool && config->object_bytes_max > config->head_bytes)
-		return np_error_set(err, EINVAL,
-		                    "objects of %llu bytes are longer than a head of %llu, and "
-		                    "without a pool on SSD there is no room for the rest: make the "
-		                    "head as long",
-		                    (unsigned long long)config->object_bytes_max,
-		                    (unsigned long long)config->head_bytes);
+		return np_error_set(
+			err, EINVAL,
+			"--max-object-size %s is longer than a head of %s, and without a "
+			"pool there is no room for the rest: make heads as long by "
+			"--ram-head, or give --ssd-dir",
+			ns_size_text(config->object_bytes_max, object),
+			ns_size_text(config->head_bytes, head));
 	return 0;
 }
 
@@ -115,11 +121,11 @@ static int check_promotion(const struct ns_config *config, struct np_error *err)
 {
 	if (!isfinite(config->increment) || config->increment <= 0)
 		return np_error_set(err, EINVAL,
-		                    "an increment of %g: it is more than 0, and finite",
+		                    "an increment of %g is not a finite number above 0",
 		                    config->increment);
 	if (!(config->decay > 0 && config->decay < 1))
 		return np_error_set(err, EINVAL,
-		                    "a decay of %g: it is between 0 and 1, and neither",
+		                    "a decay of %g is not a number above 0 and below 1",
 		                    config->decay);
 	return 0;
 }
@@ -140,13 +146,65 @@ static int take_config(struct ns_server *server, const struct ns_config *given,
 	return take_object_limit(config, err);
 }
 
+/* Workers find the same; but it is told before they begin. */
+static int find_engine(struct ns_server *server, struct np_error *err)
+{
+	struct ns_tail_io *io = NULL;
+	int rc = ns_tail_io_create(server->tails, server->engine, 1, &io, err);
+
+	if (rc < 0)
+		return rc;
+	server->found_engine = ns_tail_io_engine(io);
+	ns_tail_io_free(io);
+	return 0;
+}
+
 static int open_pools(struct ns_server *server, struct np_error *err)
 {
 	const struct ns_config *config = &server->config;
+	int rc;
 
 	if (config->pool_count == 0)
 		return 0;
-	return ns_tails_open(config->pools, config->pool_count, &server->tails, err);
+	for (size_t i = 0; i < config->pool_count; i++) {
+		const char *path = config->pools[i];
+
+		if (access(path, F_OK) < 0 && errno == ENOENT)
+			return np_error_set(err, ENOENT,
+			                    "--ssd-dir %s: there is no such directory: numastore "
+			                    "--prepare-pool %s makes it",
+			                    path, path);
+	}
+	rc = ns_tails_open(config->pools, config->pool_count, &server->tails, err);
+	if (rc < 0)
+		return np_error_wrap(err, rc, "--ssd-dir");
+	return find_engine(server, err);
+}
+
+/* "user:password", or nothing at all. */
+static bool is_auth_line(const char *line, size_t len)
+{
+	const char *colon = memchr(line, ':', len);
+
+	return strspn(line, "\r") >= len || (colon && colon > line);
+}
+
+/* A line that lets nobody in is a mistake of whoever wrote it. It may be a password: it is not shown. */
+static int check_auth(const char *path, const char *text, struct np_error *err)
+{
+	unsigned number = 1;
+
+	while (*text != '\0') {
+		size_t len = strcspn(text, "\n");
+
+		if (!is_auth_line(text, len))
+			return np_error_set(err, EINVAL,
+			                    "auth file %s: line %u is not user:password", path,
+			                    number);
+		text += len + (text[len] == '\n');
+		number++;
+	}
+	return 0;
 }
 
 static int read_auth(struct ns_server *server, struct np_error *err)
@@ -170,7 +228,7 @@ static int read_auth(struct ns_server *server, struct np_error *err)
 	if (!server->auth)
 		return np_error_sys(err, ENOMEM, "auth file");
 	server->auth[len] = '\0';
-	return 0;
+	return check_auth(path, server->auth, err);
 }
 
 /* ---- topology ---- */
@@ -326,11 +384,10 @@ static int choose_cpus(struct ns_server *server, struct np_error *err)
 	if (server->config.poll_us == NS_POLL_AUTO)
 		server->config.poll_us = count <= there ? NS_POLL_AUTO_US : 0;
 	if (server->config.poll_us > 0 && count > there)
-		return np_error_set(
-			err, EINVAL,
-			"polling for %u us keeps a CPU busy for each worker, and there are "
-			"%u workers on %u CPU%s: fewer workers, or no polling",
-			server->config.poll_us, count, there, there == 1 ? "" : "s");
+		return np_error_set(err, EINVAL,
+		                    "--poll-us %u keeps a CPU busy for each worker, and there are "
+		                    "%u workers on %u CPU%s: fewer by --cores, or no --poll-us",
+		                    server->config.poll_us, count, there, there == 1 ? "" : "s");
 	server->cpus = calloc(count, sizeof(*server->cpus));
 	server->counts = calloc(count, sizeof(*server->counts));
 	if (!server->cpus || !server->counts || order_cpus(server, count, &found) < 0)
@@ -401,6 +458,7 @@ static void describe(struct ns_server *server)
 		.worker_count = server->worker_count,
 		.ports = server->listeners.ports,
 		.worker_cpus = server->cpus,
+		.engine = server->found_engine,
 	};
 }
 
@@ -415,6 +473,8 @@ static int make_plan(struct ns_server *server, const struct ns_config *config, s
 		rc = plan_memory(server, err);
 	if (rc == 0)
 		rc = choose_cpus(server, err);
+	if (rc == 0 && ns_notes_add(&server->config, server->worker_count, &server->plan) < 0)
+		rc = np_error_sys(err, ENOMEM, "notes");
 	describe(server);
 	return rc;
 }

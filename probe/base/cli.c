@@ -30,6 +30,17 @@ static void show_and_exit(const struct argp_state *state, unsigned what)
 	exit(fflush(stdout) == EOF ? argp_err_exit_status : NP_EXIT_OK);
 }
 
+void np_cli_show_help(const struct argp_state *state)
+{
+	show_and_exit(state, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK);
+}
+
+void np_cli_show_version(void)
+{
+	puts(argp_program_version);
+	exit(fflush(stdout) == EOF ? argp_err_exit_status : NP_EXIT_OK);
+}
+
 static error_t parse_help(int key, char *arg, struct argp_state *state)
 {
 	(void)arg;
@@ -38,14 +49,14 @@ static error_t parse_help(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = state->input;
 		return 0;
 	case '?':
-		show_and_exit(state, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK);
+		np_cli_show_help(state);
 		return 0;
 	case OPT_USAGE:
 		show_and_exit(state, ARGP_HELP_USAGE);
 		return 0;
 	case OPT_VERSION:
-		puts(argp_program_version);
-		exit(fflush(stdout) == EOF ? argp_err_exit_status : NP_EXIT_OK);
+		np_cli_show_version();
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -42,6 +42,10 @@ int np_cli_find_command(const struct argp *common, const char *doc, int argc, ch
  */
 void np_cli_fill_standard_files(void);
 
+/* What --help and --version do, for a program that has other letters for them too; the process ends. */
+void np_cli_show_help(const struct argp_state *state);
+void np_cli_show_version(void);
+
 /* Names the option that getopt refused, unless err already holds the reason. */
 void np_cli_bad_option(const struct argp_state *state, struct np_error *err);
 

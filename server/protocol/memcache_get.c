@@ -12,7 +12,6 @@ void ns_memcache_get(struct ns_talk *talk, const struct ns_command *command, str
 
 	/* Found first and touched then: a time that is past ends it only after this. */
 	object = ns_store_get(context->thread, key.bytes, key.len, context->now_s);
-	ns_talk_count(talk, cmd_get, 1);
 	if (touches) {
 		(void)ns_store_touch(context->thread, key.bytes, key.len,
 		                     ns_talk_expiry(talk, command->exptime));

@@ -167,7 +167,6 @@ void ns_memcache_mg(struct ns_talk *talk, const struct ns_command *command)
 
 	if (ns_command_has(command, 'h') || ns_command_has(command, 'l'))
 		look(talk, command, &found);
-	ns_talk_count(talk, cmd_get, 1);
 	found.object = find(talk, command, !ns_command_has(command, 'u'));
 	if (found.object == NULL &&
 	    !(ns_command_has(command, 'N') && vivify(talk, command, &found))) {

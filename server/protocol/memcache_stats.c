@@ -80,7 +80,6 @@ static void stat_connections(struct ns_talk *talk, const struct ns_worker_counts
 	ns_talk_stat(talk, "rejected_connections", workers->connections_rejected);
 	/* Who is one too many is turned away; nobody stops listening for that. */
 	ns_talk_stat(talk, "listen_disabled_num", 0);
-	ns_talk_stat(talk, "idle_kicks", workers->connections_timed_out);
 	ns_talk_stat(talk, "accepting_conns", accepts);
 	ns_talk_stat(talk, "threads", server->worker_count);
 	ns_talk_stat(talk, "conn_yields", workers->yields);
@@ -93,7 +92,6 @@ static void stat_connections(struct ns_talk *talk, const struct ns_worker_counts
 	ns_talk_stat(talk, "bytes_written", workers->bytes_written);
 	ns_talk_stat(talk, "auth_cmds", workers->auth_cmds);
 	ns_talk_stat(talk, "auth_errors", workers->auth_errors);
-	ns_talk_stat(talk, "cmd_get", workers->cmd_get);
 	ns_talk_stat(talk, "cmd_set", workers->cmd_set);
 	ns_talk_stat(talk, "cmd_flush", workers->cmd_flush);
 	ns_talk_stat(talk, "cmd_touch", workers->cmd_touch);
@@ -106,6 +104,8 @@ static void stat_keys(struct ns_talk *talk, const struct ns_counts *counts)
 		const char *name;
 		uint64_t value;
 	} stats[] = {
+		/* Of all protocols, as the hits and misses are. */
+		{ "cmd_get", counts->get_hits + counts->get_misses },
 		{ "get_hits", counts->get_hits },
 		{ "get_misses", counts->get_misses },
 		{ "get_expired", counts->get_expired },
@@ -168,6 +168,9 @@ static void stat_general(struct ns_talk *talk)
 	stat_connections(talk, &workers);
 	ns_talk_stat(talk, "limit_maxbytes", arena_bytes(context->server));
 	stat_keys(talk, &counts);
+	ns_talk_stat(talk, "connections_timed_out", workers.connections_timed_out);
+	ns_talk_stat(talk, "http_requests", workers.http_requests);
+	ns_talk_stat(talk, "http_errors", workers.http_errors);
 	ns_talk_stat(talk, "protocol_errors", workers.protocol_errors);
 }
 
@@ -176,6 +179,15 @@ static void stat_general(struct ns_talk *talk)
 static void stat_text_or_null(struct ns_talk *talk, const char *name, const char *text)
 {
 	ns_talk_stat_text(talk, name, "%s", text != NULL ? text : "NULL");
+}
+
+/* A 0 that stands for none. */
+static void stat_limit(struct ns_talk *talk, const char *name, uint64_t limit)
+{
+	if (limit == 0)
+		ns_talk_stat_text(talk, name, "unlimited");
+	else
+		ns_talk_stat(talk, name, limit);
 }
 
 static void stat_settings(struct ns_talk *talk)
@@ -210,12 +222,12 @@ static void stat_settings(struct ns_talk *talk)
 	ns_talk_stat(talk, "sub_memory_bytes", config->sub_memory_bytes);
 	ns_talk_stat(talk, "block_bytes", config->block_bytes);
 	ns_talk_stat(talk, "head_bytes", config->head_bytes);
-	ns_talk_stat(talk, "objects_max", config->objects_max);
+	stat_limit(talk, "objects_max", config->objects_max);
 	ns_talk_stat_text(talk, "perverse", "%s", yes_no(config->perverse));
 	ns_talk_stat_text(talk, "promotion", "%s", on_off(!config->no_promotion));
 	ns_talk_stat_text(talk, "increment", "%g", config->increment);
 	ns_talk_stat_text(talk, "decay", "%g", config->decay);
-	ns_talk_stat(talk, "promotion_rate", config->promotion_rate);
+	stat_limit(talk, "promotion_rate", config->promotion_rate);
 	ns_talk_stat_text(talk, "require_huge", "%s", yes_no(config->require_huge));
 	ns_talk_stat_text(talk, "lock_memory", "%s", yes_no(config->lock_memory));
 }

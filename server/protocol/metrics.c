@@ -28,8 +28,8 @@ struct metric {
 
 /* All of NS_COUNTERS. */
 static const struct metric store_metrics[] = {
-	COUNTER(get_hits, "Keys that were asked for and found."),
-	COUNTER(get_misses, "Keys that were asked for and not found."),
+	COUNTER(get_hits, "Keys that were asked for, over memcache or HTTP, and found."),
+	COUNTER(get_misses, "Keys that were asked for, over memcache or HTTP, and not found."),
 	COUNTER(get_expired, "The part of the misses whose object had expired."),
 	COUNTER(get_flushed, "The part of the misses whose object had been flushed."),
 	COUNTER(sets, "Values that were stored."),
@@ -46,7 +46,7 @@ static const struct metric store_metrics[] = {
 	COUNTER(cas_badval, "Conditional stores whose condition did not hold."),
 	COUNTER(evictions, "Objects that went to make room."),
 	COUNTER(evicted_unfetched, "The part of the evictions that was never read."),
-	COUNTER(expired, "Objects that were removed as they had expired."),
+	COUNTER(expired, "Objects that were removed as they had expired or been flushed."),
 	COUNTER(local_heads, "Heads sent that lay on the node of the worker that sent them."),
 	BYTES(local_bytes, "Bytes sent of heads on the node of the worker that sent them."),
 	COUNTER(remote_heads, "Heads sent that lay on another node than the worker's."),
@@ -132,7 +132,6 @@ static const struct metric worker_metrics[] = {
 	COUNTER(connections_timed_out, "Connections that were closed as a deadline had passed."),
 	BYTES("read_bytes", bytes_read, "Bytes that came from peers."),
 	BYTES("written_bytes", bytes_written, "Bytes that went to peers."),
-	COUNTER(cmd_get, "Keys asked for by memcache's retrieval commands."),
 	COUNTER(cmd_set, "Storage commands of memcache."),
 	COUNTER(cmd_touch, "Touching commands of memcache."),
 	COUNTER(cmd_flush, "Flushing commands of memcache."),
@@ -299,9 +298,9 @@ static void print_places(FILE *out, const struct ns_arena_report *report)
 {
 	static const char name[] = "numastore_arena_verified_bytes";
 
-	fprintf(out, "%s{node=\"%u\",place=\"right\"} %" PRIu64 "\n", name, report->node,
+	fprintf(out, "%s{node=\"%u\",place=\"on_node\"} %" PRIu64 "\n", name, report->node,
 	        report->right_bytes);
-	fprintf(out, "%s{node=\"%u\",place=\"wrong\"} %" PRIu64 "\n", name, report->node,
+	fprintf(out, "%s{node=\"%u\",place=\"elsewhere\"} %" PRIu64 "\n", name, report->node,
 	        report->wrong_bytes);
 	fprintf(out, "%s{node=\"%u\",place=\"unknown\"} %" PRIu64 "\n", name, report->node,
 	        report->unknown_bytes);

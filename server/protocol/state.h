@@ -17,7 +17,6 @@
 	X(connections_timed_out)                                                                   \
 	X(bytes_read)                                                                              \
 	X(bytes_written)                                                                           \
-	X(cmd_get)                                                                                 \
 	X(cmd_set)                                                                                 \
 	X(cmd_touch)                                                                               \
 	X(cmd_flush)                                                                               \

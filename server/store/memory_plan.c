@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "arena.h"
 
+#include "../size.h"
+
 #include <errno.h>
 #include <numaprobe/cpulist.h>
 #include <stdarg.h>
@@ -35,37 +37,40 @@ static bool is_power_of_two(uint64_t number)
 
 static int check(const struct ns_config *config, struct np_error *err)
 {
+	char size[NS_SIZE_TEXT_MAX];
+	char block[NS_SIZE_TEXT_MAX];
+
+	ns_size_text(config->block_bytes, block);
 	if (!is_power_of_two(config->block_bytes) || config->block_bytes < NS_BLOCK_SIZE_MIN ||
 	    config->block_bytes > NS_BLOCK_SIZE_MAX)
-		return np_error_set(err, EINVAL,
-		                    "a block of %llu bytes: it must be a power of two, 64K to 4G",
-		                    (unsigned long long)config->block_bytes);
+		return np_error_set(err, EINVAL, "--block %s: it must be a power of two, 64K to 4G",
+		                    block);
 	if (!is_power_of_two(config->head_bytes) || config->head_bytes < HEAD_BYTES_MIN ||
 	    config->head_bytes > config->block_bytes)
-		return np_error_set(err, EINVAL,
-		                    "a head of %llu bytes: it must be a power of two, from 4K to a "
-		                    "block's %llu",
-		                    (unsigned long long)config->head_bytes,
-		                    (unsigned long long)config->block_bytes);
+		return np_error_set(
+			err, EINVAL,
+			"--ram-head %s: it must be a power of two, from 4K to the %s of a "
+			"block (--block)",
+			ns_size_text(config->head_bytes, size), block);
 	if (config->memory_bytes < config->block_bytes)
-		return np_error_set(err, EINVAL,
-		                    "memory of %llu bytes is less than a block of %llu",
-		                    (unsigned long long)config->memory_bytes,
-		                    (unsigned long long)config->block_bytes);
+		return np_error_set(err, EINVAL, "--memory %s is less than a block of %s (--block)",
+		                    ns_size_text(config->memory_bytes, size), block);
 	return 0;
 }
 
 static int check_arena(const struct ns_config *config, const char *option, uint64_t bytes,
                        struct np_error *err)
 {
+	char size[NS_SIZE_TEXT_MAX];
+	char block[NS_SIZE_TEXT_MAX];
+
+	ns_size_text(bytes, size);
 	if (bytes > ARENA_BYTES_MAX)
-		return np_error_set(err, EINVAL, "%s of %llu bytes: no node has as much", option,
-		                    (unsigned long long)bytes);
+		return np_error_set(err, EINVAL, "%s %s: no node has as much", option, size);
 	if (bytes / config->block_bytes >= UINT32_MAX)
-		return np_error_set(
-			err, EINVAL,
-			"%s of %llu bytes is too many blocks of %llu: make --block larger", option,
-			(unsigned long long)bytes, (unsigned long long)config->block_bytes);
+		return np_error_set(err, EINVAL,
+		                    "%s %s is too many blocks of %s: make --block larger", option,
+		                    size, ns_size_text(config->block_bytes, block));
 	return 0;
 }
 
@@ -122,8 +127,9 @@ static void name_cards(const struct np_topology *topology, char *text, size_t si
 	}
 }
 
+/* @found: how the candidates were. */
 static int refuse_ambiguous(const struct planner *planner, const struct np_bitmap *nodes,
-                            const char *why, struct np_error *err)
+                            const char *found, struct np_error *err)
 {
 	char list[LIST_SIZE];
 	char cards[CARDS_SIZE];
@@ -131,18 +137,16 @@ static int refuse_ambiguous(const struct planner *planner, const struct np_bitma
 	name_cards(planner->topology, cards, sizeof(cards));
 	return np_error_set(
 		err, EINVAL,
-		"which node serves? %s, and that leaves %s: choose one with --numa NODE, "
-		"or a card with --numa DEV%s%s",
-		why, np_cpulist_named("node", nodes, list, sizeof(list)), cards[0] ? ": " : "",
+		"which node should serve? %s %s: choose one with --numa NODE, or a card with "
+		"--numa DEV%s%s",
+		found, np_cpulist_named("node", nodes, list, sizeof(list)), cards[0] ? ": " : "",
 		cards);
 }
 
-/* The one node of that set. */
-static int take_only(struct planner *planner, const struct np_bitmap *nodes, const char *why,
-                     struct np_error *err)
+/* The node of a set that has one; @why that one. */
+static int take_first(struct planner *planner, const struct np_bitmap *nodes, const char *why,
+                      struct np_error *err)
 {
-	if (np_bitmap_count(nodes) != 1)
-		return refuse_ambiguous(planner, nodes, why, err);
 	planner->serving = np_bitmap_next(nodes, 0);
 	if (asprintf(&planner->plan->reason, "node %u, %s", planner->serving, why) < 0) {
 		planner->plan->reason = NULL;
@@ -151,17 +155,23 @@ static int take_only(struct planner *planner, const struct np_bitmap *nodes, con
 	return 0;
 }
 
-/* Nodes with a CPU that may be used. */
+/* The node with the CPUs that may be used, as @why leaves nothing better. */
 static int take_usable(struct planner *planner, const char *why, struct np_error *err)
 {
 	struct np_bitmap nodes = { 0 };
+	char found[LIST_SIZE];
 	int rc = np_topology_nodes_of_cpus(
 		planner->topology, np_topology_cpus(planner->topology, NP_CPUS_USABLE), &nodes);
 
 	if (rc < 0)
 		rc = np_error_sys(err, -rc, "memory plan");
-	else
-		rc = take_only(planner, &nodes, why, err);
+	else if (np_bitmap_count(&nodes) == 1)
+		rc = take_first(planner, &nodes, "the only one with CPUs that may be used", err);
+	else {
+		(void)snprintf(found, sizeof(found), "%s, and the CPUs that may be used are on",
+		               why);
+		rc = refuse_ambiguous(planner, &nodes, found, err);
+	}
 	np_bitmap_release(&nodes);
 	return rc;
 }
@@ -169,15 +179,22 @@ static int take_usable(struct planner *planner, const char *why, struct np_error
 static int take_device(struct planner *planner, const struct np_device *device,
                        struct np_error *err)
 {
+	const struct np_bitmap *nodes = &device->locality.nodes;
 	char why[LIST_SIZE];
 
-	snprintf(why, sizeof(why), "of %s (evidence: %s)", device->name,
-	         np_evidence_name(device->locality.evidence));
-	if (np_bitmap_is_empty(&device->locality.nodes)) {
-		snprintf(why, sizeof(why), "%s does not tell its node", device->name);
+	if (np_bitmap_is_empty(nodes)) {
+		(void)snprintf(why, sizeof(why), "%s does not tell its node", device->name);
 		return take_usable(planner, why, err);
 	}
-	return take_only(planner, &device->locality.nodes, why, err);
+	if (np_bitmap_count(nodes) > 1) {
+		(void)snprintf(why, sizeof(why), "%s is on", device->name);
+		return refuse_ambiguous(planner, nodes, why, err);
+	}
+	if (device->locality.evidence == NP_EVIDENCE_SINGLE_NODE)
+		return take_first(planner, nodes, "the only one there is", err);
+	(void)snprintf(why, sizeof(why), "that of %s (evidence: %s)", device->name,
+	               np_evidence_name(device->locality.evidence));
+	return take_first(planner, nodes, why, err);
 }
 
 /* The cards that hold the listening address. */
@@ -199,15 +216,12 @@ static int take_auto(struct planner *planner, const char *const *names, size_t c
 	if (rc < 0)
 		rc = np_error_sys(err, ENOMEM, "memory plan");
 	else if (!last)
-		rc = take_usable(planner,
-		                 "where CPUs may be used, as the listening address is on no card "
-		                 "whose node is known",
+		rc = take_usable(planner, "The listening address is on no card whose node is known",
 		                 err);
 	else if (np_bitmap_count(&nodes) == 1)
 		rc = take_device(planner, last, err);
 	else
-		rc = refuse_ambiguous(planner, &nodes,
-		                      "the listening address is on cards of several nodes", err);
+		rc = refuse_ambiguous(planner, &nodes, "The listening address is on cards of", err);
 	np_bitmap_release(&nodes);
 	return rc;
 }
@@ -224,7 +238,7 @@ static int take_number(struct planner *planner, const char *text, struct np_erro
 	if (rc < 0)
 		rc = np_error_sys(err, -rc, "memory plan");
 	else
-		rc = take_only(planner, &only, "as asked for", err);
+		rc = take_first(planner, &only, "as asked for", err);
 	np_bitmap_release(&only);
 	return rc;
 }
@@ -349,13 +363,13 @@ static int check_sizes(struct planner *planner, struct np_error *err)
 		const struct np_node *node = np_topology_node(planner->topology, arena->node);
 
 		if (node && node->has_memory_size && arena->bytes > node->memory_bytes)
-			return np_error_set(err, ENOMEM,
-			                    "node %u has %llu MiB of memory in all, too few for an "
-			                    "arena of %llu MiB: make %s smaller",
-			                    arena->node,
-			                    (unsigned long long)node->memory_bytes >> 20,
-			                    (unsigned long long)arena->bytes >> 20,
-			                    i == 0 ? "--memory" : "--sub-memory");
+			return np_error_set(
+				err, ENOMEM,
+				"node %u has %llu MiB of memory in all, too little for an "
+				"arena of %llu MiB: make %s smaller",
+				arena->node, (unsigned long long)node->memory_bytes >> 20,
+				(unsigned long long)arena->bytes >> 20,
+				i == 0 ? "--memory" : "--sub-memory");
 	}
 	return 0;
 }
@@ -413,9 +427,9 @@ int ns_memory_plan_make(const struct ns_config *config, const struct np_topology
 	int rc = check(config, err);
 
 	if (rc == 0)
-		rc = check_arena(config, "memory", config->memory_bytes, err);
+		rc = check_arena(config, "--memory", config->memory_bytes, err);
 	if (rc == 0)
-		rc = check_arena(config, "sub-memory", config->sub_memory_bytes, err);
+		rc = check_arena(config, "--sub-memory", config->sub_memory_bytes, err);
 	if (rc == 0)
 		rc = choose_node(&planner, listen_devices, device_count, err);
 	if (rc == 0)

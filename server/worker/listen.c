@@ -468,14 +468,17 @@ const char *ns_listener_text(const struct ns_listeners *listeners, size_t index,
 	const struct ns_listener *listener = &listeners->list[index];
 	struct address at = { .size = sizeof(at.address) };
 	char host[INET6_ADDRSTRLEN + 16];
+	bool is_v6;
 
 	if (listener->is_shared) {
-		snprintf(buf, NS_LISTEN_TEXT_MAX, "%s on %s", names[listener->kind],
+		snprintf(buf, NS_LISTEN_TEXT_MAX, "%s listens on %s", names[listener->kind],
 		         listeners->socket_path);
 		return buf;
 	}
 	(void)getsockname(listener->fd, (struct sockaddr *)&at.address, &at.size);
-	snprintf(buf, NS_LISTEN_TEXT_MAX, "%s on %s port %d", names[listener->kind],
-	         host_of(&at, host, sizeof(host)), port_of(listener->fd));
+	is_v6 = at.address.ss_family == AF_INET6;
+	snprintf(buf, NS_LISTEN_TEXT_MAX, "%s listens on %s%s%s:%d", names[listener->kind],
+	         is_v6 ? "[" : "", host_of(&at, host, sizeof(host)), is_v6 ? "]" : "",
+	         port_of(listener->fd));
 	return buf;
 }

@@ -49,7 +49,7 @@ int ns_listeners_open(const struct ns_config *config, const unsigned *cpus, unsi
                       struct ns_listeners *ret, struct np_error *err);
 void ns_listeners_close(struct ns_listeners *listeners);
 
-/* "memcache on 127.0.0.1 port 11211". @index: in the first worker's. Returns @buf. */
+/* "memcache listens on 127.0.0.1:11211", IPv6 in brackets. @index: in the first worker's. Returns @buf. */
 const char *ns_listener_text(const struct ns_listeners *listeners, size_t index,
                              char buf[NS_LISTEN_TEXT_MAX]);
 

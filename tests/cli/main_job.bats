@@ -36,7 +36,7 @@ has_line() {
 port_is_free() {
 	local port
 
-	port=$(sed -n 's/^store: listening on memcache on [^ ]* port //p' <<<"$output")
+	port=$(sed -n 's/^store: memcache listens on [^ ]*://p' <<<"$output")
 	[[ -n $port ]] || fail "$(told)" "no port"
 	run ! bash -c ": </dev/tcp/127.0.0.1/$port" 2>/dev/null
 }
@@ -55,6 +55,8 @@ port_is_free() {
 	has_line '^  memory    ARENA NODE .* VERIFIED'
 	has_line '^ +0 +[0-9]+ +10 256M '
 	has_line '^ +far: node [0-9]+'
+	[[ $(find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' | wc -l) -gt 1 ]] ||
+		has_line '^ +near and far are one node: '
 	for arm in near far; do
 		has_line "^  $arm +total download, us: p50 [0-9.]+, p90 [0-9.]+, p99 [0-9.]+, p99.9 [0-9.]+\$"
 	done

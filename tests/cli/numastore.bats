@@ -24,11 +24,11 @@ serves() {
 	eventually is_ready_or_gone
 	! grep -q 'policy calls are refused' "$errs" || skip "no memory policies here: $(cat "$errs")"
 	! is_gone "$pid" || fail "it ended:" "$(cat "$errs")"
-	port=$(sed -n 's/^listening on memcache on [^ ]* port //p' "$out" | head -n 1)
+	port=$(sed -n 's/^memcache listens on [^/]*://p' "$out" | head -n 1)
 }
 
 is_ready_or_gone() {
-	grep -q '^listening on ' "$out" || is_gone "$pid"
+	grep -q ' listens on ' "$out" || is_gone "$pid"
 }
 
 # ask TEXT [PORT]: what the server says to TEXT and the end of it, without carriage returns.
@@ -69,10 +69,12 @@ is_user() {
 
 @test "--help and --version go to standard output" {
 	run --separate-stderr "$NUMASTORE" --help
-	[[ $status -eq 0 && $output == *"--steer=HOW"*"-p PORT"* && -z $stderr ]] || fail "$(told)"
+	[[ $status -eq 0 && $output == *"--steer=HOW"*"-p, --port=PORT"* && -z $stderr ]] || fail "$(told)"
+	gives "$output" "$NUMASTORE" -h
 	run ! grep -qE '.{81}' <<<"$output"
 	run --separate-stderr "$NUMASTORE" --version
 	[[ $status -eq 0 && $output == "numastore "[0-9]* && -z $stderr ]] || fail "$(told)"
+	gives "$output" "$NUMASTORE" -V
 }
 
 @test "options that are wrong are refused in one line, before anything is done" {
@@ -115,6 +117,13 @@ is_user() {
 		-n 0
 		-B binary
 	EOT
+	refuses 2 "--place: 'a=node:x' is not PREFIX=local" "$NUMASTORE" --place a=node:x
+	refuses 2 "--decay: '1' is not a number above 0 and below 1" "$NUMASTORE" --decay 1
+	refuses 2 "'modern' is unknown: there is idle_timeout=SECONDS alone" "$NUMASTORE" -o modern
+	refuses 2 "--numa: an empty name" "$NUMASTORE" --numa ''
+	refuses 2 "nobody could be served" "$NUMASTORE" -p 0 --http-port 0 --admin-port -1
+	refuses 2 "IPv6 with a port is [ADDRESS]:PORT" "$NUMASTORE" -l ::1:11211
+	refuses 2 "-s: a path of 108 bytes: a unix socket's has 1 to 107" "$NUMASTORE" -s "$(printf '%108s' '' | tr ' ' s)"
 	refuses 2 "'word': it takes options alone" "$NUMASTORE" word
 	refuses 2 "-l: an empty address" "$NUMASTORE" -l ""
 	refuses 2 "--no-such" "$NUMASTORE" --no-such
@@ -138,10 +147,28 @@ is_user() {
 	answers $'VERSION 1.6.18-numastore-0.1.0' version
 }
 
+@test "memcached's long options are known too" {
+	serve=("$NUMASTORE" --port=-1 --http-port 0 --block 64K --ram-head 4K --threads=1)
+	serves --memory-limit=8 --listen=127.0.0.1 --conn-limit=7 --disable-evictions --max-item-size=2k \
+		--extended=idle_timeout=9 --udp-port=0 --user "$(id -un)" --lock-memory --verbose --disable-cas
+	ask "stats settings" >settings
+	grep -qx "STAT maxbytes 8388608" settings
+	grep -qx "STAT maxconns 7" settings
+	grep -qx "STAT evictions off" settings
+	grep -qx "STAT item_size_max 2048" settings
+	grep -qx "STAT idle_timeout 9" settings
+	grep -qx "STAT objects_max unlimited" settings
+	refuses 2 "-d: it stays in the foreground" "$NUMASTORE" --daemon
+	refuses 2 "-A: there is no shutdown command" "$NUMASTORE" --enable-shutdown
+	refuses 2 "unknown option '--license'" "$NUMASTORE" --license
+}
+
 @test "sizes that contradict each other are refused" {
-	refuses 1 "objects of 8192 bytes are longer than a head of 4096" "${serve[@]}" --max-object-size 8K
-	refuses 1 "block" "${serve[@]}" --block 100K
-	refuses 1 "polling for 10 us keeps a CPU busy for each worker" "${serve[@]}" --poll-us 10 -t 1000
+	refuses 1 "--max-object-size 8K is longer than a head of 4K" "${serve[@]}" --max-object-size 8K
+	refuses 1 "--block 100K: it must be a power of two" "${serve[@]}" --block 100K
+	refuses 1 "--ram-head 128K: it must be a power of two, from 4K to the 64K of a block" "${serve[@]}" --ram-head 128K
+	refuses 1 "--memory 32K is less than a block of 64K" "${serve[@]}" --memory 32K
+	refuses 1 "--poll-us 10 keeps a CPU busy for each worker" "${serve[@]}" --poll-us 10 -t 1000
 }
 
 # ---- start ----
@@ -151,9 +178,9 @@ is_user() {
 	grep -qE '^ARENA +NODE +DISTANCE +SIZE +BLOCKS +HUGETLB +PAGE +THP +PLAIN +VERIFIED +LOCKED$' "$out" || fail "$(cat "$out")"
 	grep -qE '^ +0 +[0-9]+ +[0-9]+ +8M ' "$out" || fail "$(cat "$out")"
 	grep -qE '^1 worker on CPU [0-9]+ of node [0-9]+' "$out" || fail "$(cat "$out")"
-	grep -qE '^listening on memcache on 127\.0\.0\.1 port [1-9][0-9]*$' "$out"
-	grep -qE '^listening on HTTP on 127\.0\.0\.1 port [1-9][0-9]*$' "$out"
-	grep -qE '^listening on admin on 127\.0\.0\.1 port [1-9][0-9]*$' "$out"
+	grep -qE '^memcache listens on 127\.0\.0\.1:[1-9][0-9]*$' "$out"
+	grep -qE '^HTTP listens on 127\.0\.0\.1:[1-9][0-9]*$' "$out"
+	grep -qE '^admin listens on 127\.0\.0\.1:[1-9][0-9]*$' "$out"
 	[[ ! -s $errs ]] || fail "$(cat "$errs")"
 }
 
@@ -186,6 +213,28 @@ is_user() {
 	[[ $(wc -l <"$errs") -eq 1 ]] && grep -q '^numastore: .*perverse' "$errs" || fail "$(cat "$errs")"
 }
 
+@test "what has no effect, or stays open, is said at the start" {
+	local cpus nodes
+
+	nodes=$(find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' | wc -l)
+	cpus=$(nproc)
+	echo user:pass >auth
+	serve=("$NUMASTORE" -p -1 -m 8 --block 64K --ram-head 4K)
+	serves --http-port -1 -Y auth --place a=far --cores $((cpus + 1))
+	grep -q '^numastore: --auth-file asks for a password over memcache alone: over HTTP whoever reaches it can read and change' "$errs" ||
+		fail "$(cat "$errs")"
+	grep -qE "^numastore: --place 'a=far': these keys lie on node [0-9]+, as it alone has an arena \(--sub-memory gives others one\)\$" "$errs" ||
+		fail "$(cat "$errs")"
+	grep -qE "^numastore: [0-9]+ workers share [0-9]+ CPUs? of node [0-9]+: --cores" "$errs" || fail "$(cat "$errs")"
+	[[ $(wc -l <"$errs") -eq 3 ]] || fail "$(cat "$errs")"
+	kill -TERM "$pid"
+	ends 0
+	[[ $nodes -eq 1 ]] || return 0
+	serves --http-port 0 -Y auth --sub-memory 8M
+	grep -qx 'numastore: --sub-memory changes nothing: no other node has memory' "$errs" || fail "$(cat "$errs")"
+	[[ $(wc -l <"$errs") -eq 1 ]] || fail "$(cat "$errs")"
+}
+
 @test "memory that a node has not is refused, and nothing stays behind" {
 	refuses 1 "node" "$NUMASTORE" -s socket --http-port 0 --memory 100000G
 	[[ ! -e socket ]]
@@ -206,7 +255,7 @@ is_user() {
 	refuses 1 "192.0.2.1: no interface of this host has that address" "${serve[@]}" -l 192.0.2.1
 	refuses 1 "'host.invalid': " "${serve[@]}" -l host.invalid
 	refuses 1 "'0' is no port in 1..65535" "${serve[@]}" -l 127.0.0.1:0
-	refuses 1 "an empty address" "${serve[@]}" -l 127.0.0.1,
+	refuses 2 "-l: an empty address" "${serve[@]}" -l 127.0.0.1,
 }
 
 @test "ports below 1024 are explained to those who may not have them" {
@@ -217,7 +266,43 @@ is_user() {
 
 @test "several addresses are listened on, given in one or one by one" {
 	serves -l 127.0.0.1,127.0.0.2 -l 127.0.0.3 -l 127.0.0.1
-	[[ $(grep -c '^listening on memcache on 127.0.0.[123] port ' "$out") -eq 3 ]] || fail "$(cat "$out")"
+	[[ $(grep -c '^memcache listens on 127\.0\.0\.[123]:' "$out") -eq 3 ]] || fail "$(cat "$out")"
+}
+
+@test "an address of IPv6 is told in brackets, as it is given with a port" {
+	"$PYTHON" -c 'import socket; socket.socket(socket.AF_INET6).bind(("::1", 0))' 2>/dev/null || skip "no IPv6 here"
+	serves -l '[::1]'
+	grep -qE '^memcache listens on \[::1\]:[1-9][0-9]*$' "$out" || fail "$(cat "$out")"
+}
+
+@test "pools are made before they are used, and it is said how" {
+	refuses 1 "--ssd-dir nowhere: there is no such directory: numastore --prepare-pool nowhere makes it" \
+		"${serve[@]}" --ssd-dir nowhere
+	refuses 1 "--prepare-pool nowhere/pool: the directory that it is to be made in is not there" \
+		"$NUMASTORE" --prepare-pool nowhere/pool
+	mkdir other
+	refuses 1 "--ssd-dir: other is no pool" "${serve[@]}" --ssd-dir other
+	run "$NUMASTORE" --prepare-pool pool
+	[[ $status -eq 0 ]] || fail "$(told)"
+	serves --ssd-dir pool --user "$(id -un)" --io threads
+	grep -qE '^pool in pool, by threads, (past|through) the page cache$' "$out" || fail "$(cat "$out")"
+}
+
+@test "what is asked for over HTTP is counted with what is asked for over memcache" {
+	local http
+
+	serves --http-port -1
+	http=$(sed -n 's/^HTTP listens on .*://p' "$out")
+	"$PYTHON" - "$http" <<-'EOT'
+		import http.client, sys
+		for method, path in (("PUT", "/a"), ("GET", "/a"), ("HEAD", "/a"), ("GET", "/none")):
+		    c = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=8)
+		    c.request(method, path, b"1" if method == "PUT" else None)
+		    c.getresponse().read()
+	EOT
+	ask $'get none none\r\nstats' >stats
+	grep -qx "STAT cmd_get 4" stats && grep -qx "STAT get_hits 1" stats && grep -qx "STAT get_misses 3" stats || fail "$(cat stats)"
+	grep -qx "STAT http_requests 4" stats && grep -qx "STAT cmd_set 0" stats && grep -qx "STAT total_items 1" stats || fail "$(cat stats)"
 }
 
 @test "a server can be started again at once on the same port" {
@@ -263,9 +348,13 @@ is_user() {
 @test "the auth file is looked at before anything else, and -Y is another name for it" {
 	: >empty
 	printf 'user:pa\0ss\n' >nul
-	echo user:pass >good
+	printf 'user:pass\n\nsecret\n' >no-colon
+	printf ':pass\n' >no-user
+	printf '\nuser:pass\r\n' >good
 	refuses 1 "it is empty" "${serve[@]}" --auth-file empty
 	refuses 1 "NUL bytes in it" "${serve[@]}" --auth-file nul
+	refuses 1 "auth file no-colon: line 3 is not user:password" "${serve[@]}" --auth-file no-colon
+	refuses 1 "auth file no-user: line 1 is not user:password" "${serve[@]}" --auth-file no-user
 	refuses 1 "No such file" "${serve[@]}" -Y nowhere
 	serves -Y good
 	answers "CLIENT_ERROR unauthenticated" "get a"
@@ -315,7 +404,7 @@ is_user() {
 		s.settimeout(30)
 		assert s.recv(1) == b""
 	EOT
-	ask stats | grep -qx "STAT idle_kicks 1"
+	ask stats | grep -qx "STAT connections_timed_out 1"
 }
 
 @test "steering and polling are told in the statistics; on loopback there is no queue" {
@@ -356,7 +445,8 @@ is_user() {
 	ends 0
 	serves --user root
 	is_user 0
-	refuses 1 "'no-such-user': there is no such user here" "${serve[@]}" -u no-such-user
+	# Before anything else, which may take long.
+	refuses 1 "'no-such-user': there is no such user here" "${serve[@]}" -u no-such-user -l 192.0.2.1
 }
 
 @test "who is not root cannot become somebody else" {
@@ -374,10 +464,10 @@ is_user() {
 
 # ---- signals ----
 
-@test "SIGTERM and SIGINT end it with status 0, with idle connections at once" {
+@test "SIGTERM, SIGINT and SIGUSR1 end it with status 0, with idle connections at once" {
 	local signal idle
 
-	for signal in TERM INT; do
+	for signal in TERM INT USR1; do
 		serves
 		exec {idle}<>"/dev/tcp/127.0.0.1/$port"
 		kill -"$signal" "$pid"
@@ -468,7 +558,7 @@ is_refused() {
 	# Who it becomes otherwise may not reach into this folder.
 	NOTIFY_SOCKET=$PWD/notify serves --user "$(id -un)"
 	eventually grep -qx READY=1 notes
-	grep -qx "STATUS=serving memcache on 127.0.0.1 port $port" notes
+	grep -qx "STATUS=memcache listens on 127.0.0.1:$port" notes
 	kill -TERM "$pid"
 	ends 0
 	eventually grep -qx STOPPING=1 notes

@@ -30,16 +30,16 @@ teardown() {
 		--increment -1 is not a finite number above 0
 		--increment 1e999 is not a finite number above 0
 		--decay nan is no number
-		--decay 0 is not between 0 and 1, without them
-		--decay 1 is not between 0 and 1, without them
-		--decay 1.5 is not between 0 and 1, without them
+		--decay 0 is not a number above 0 and below 1
+		--decay 1 is not a number above 0 and below 1
+		--decay 1.5 is not a number above 0 and below 1
 		--promotion-rate x is not a size: a number above 0, with K, M, G or T (powers of 1024) or bytes
 		--promotion-rate -1 is not a size: a number above 0, with K, M, G or T (powers of 1024) or bytes
 	EOT
 }
 
 is_ready_or_gone() {
-	grep -q '^listening on ' "$out" || is_gone "$pid"
+	grep -q '^memcache listens on ' "$out" || is_gone "$pid"
 }
 
 @test "settings tell what was given, and one arena has no thread of promotion" {
@@ -48,7 +48,7 @@ is_ready_or_gone() {
 	eventually is_ready_or_gone
 	! grep -q 'policy calls are refused' "$errs" || skip "no memory policies here: $(cat "$errs")"
 	! is_gone "$pid" || fail "it ended:" "$(cat "$errs")"
-	port=$(sed -n 's/^listening on memcache on [^ ]* port //p' "$out")
+	port=$(sed -n 's/^memcache listens on [^ ]*://p' "$out")
 	run "$PYTHON" - "$port" <<-'EOT'
 		import socket, sys
 		s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))

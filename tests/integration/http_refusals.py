@@ -32,7 +32,7 @@ class HttpNumastore(Numastore):
         self.http = self.port_of("HTTP")
 
     def port_of(self, what):
-        return int(self.wait_for(lambda: re.search(rf"{what} on \S+ port (\d+)", self.output()), what).group(1))
+        return int(self.wait_for(lambda: re.search(rf"{what} listens on \S+:(\d+)\n", self.output()), what).group(1))
 
 
 class Answer:

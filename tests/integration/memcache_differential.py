@@ -430,7 +430,7 @@ TOLD = """pid uptime time version pointer_size rusage_user rusage_system max_con
     total_connections rejected_connections listen_disabled_num accepting_conns threads conn_yields bytes_read bytes_written
     cmd_get cmd_set cmd_flush cmd_touch cmd_meta get_hits get_misses get_expired get_flushed delete_hits delete_misses
     incr_hits incr_misses decr_hits decr_misses cas_hits cas_misses cas_badval touch_hits touch_misses auth_cmds auth_errors
-    idle_kicks limit_maxbytes bytes curr_items total_items evictions evicted_unfetched store_too_large
+    limit_maxbytes bytes curr_items total_items evictions evicted_unfetched store_too_large
     store_no_memory""".split()
 TOLD_SETTINGS = """maxbytes maxconns tcpport udpport inter evictions domain_socket umask num_threads reqs_per_event
     cas_enabled auth_enabled_ascii item_size_max idle_timeout""".split()

@@ -678,7 +678,7 @@ def limits():
             check(idle.ask(b"version\r\n").startswith(b"VERSION "), "before it is idle")
             check_equal(idle.read_all(), b"", "what is said to the idle")
         with Connection(server.port) as other:
-            check_equal(other.stats()["idle_kicks"], "1", "idle_kicks")
+            check_equal(other.stats()["connections_timed_out"], "1", "connections_timed_out")
 
 
 def memory():

@@ -108,7 +108,7 @@ class Numastore(Process):
         has_socket = "-s" in options
         ports = ["--http-port", "0"] + ([] if has_socket else ["-p", "-1"])
         super().__init__([program, *ports, "--memory", memory, "--cores", str(cores), *options])
-        pattern = r"memcache on (\S+)" if has_socket else r"memcache on \S+ port (\d+)"
+        pattern = r"memcache listens on (\S+)\n" if has_socket else r"memcache listens on \S+:(\d+)\n"
         found = self.wait_for(lambda: re.search(pattern, self.output()), "numastore")
         self.port = found.group(1) if has_socket else int(found.group(1))
 

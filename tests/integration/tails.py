@@ -116,10 +116,9 @@ class Server:
             while len(self.ports) < 3:
                 line = self.process.stdout.readline()
                 check(line, "numastore ended:", self.said())
-                found = re.match(r"listening on (\w+) on .* port (\d+)|listening on (\w+) .*port (\d+)", line)
+                found = re.match(r"(\w+) listens on \S+:(\d+)$", line)
                 if found:
-                    name = (found[1] or found[3]).lower()
-                    self.ports[name] = int(found[2] or found[4])
+                    self.ports[found[1].lower()] = int(found[2])
         except BaseException:
             self.process.kill()
             raise

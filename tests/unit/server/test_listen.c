@@ -131,7 +131,7 @@ static void each_worker_has_sockets_of_its_own_on_the_same_ports(void **state)
 	}
 	for (int kind = 0; kind <= NS_SESSION_ADMIN; kind++)
 		assert_true(is_listening(listeners.ports[kind]));
-	snprintf(wanted, sizeof(wanted), "memcache on 127.0.0.1 port %d", listeners.ports[0]);
+	snprintf(wanted, sizeof(wanted), "memcache listens on 127.0.0.1:%d", listeners.ports[0]);
 	assert_text(ns_listener_text(&listeners, 0, text), wanted);
 	ns_listeners_close(&listeners);
 	ns_listeners_close(&listeners);

@@ -86,10 +86,10 @@ static void the_serving_node_is_the_one_asked_for_or_the_cards(void **state)
 		const char *reason;
 	} cases[] = {
 		{ "1", { NULL }, "1", "2-3", "node 1, as asked for" },
-		{ "eth0", { NULL }, "2", "4-5", "node 2, of eth0" },
-		{ "auto", { "eth0" }, "2", "4-5", "node 2, of eth0" },
-		{ NULL, { "eth1", "eth1" }, "0", "0-1", "node 0, of eth1" },
-		{ "auto", { "eth2", "eth0" }, "2", "4-5", "node 2, of eth0" },
+		{ "eth0", { NULL }, "2", "4-5", "node 2, that of eth0 (evidence: " },
+		{ "auto", { "eth0" }, "2", "4-5", "node 2, that of eth0 (evidence: " },
+		{ NULL, { "eth1", "eth1" }, "0", "0-1", "node 0, that of eth1 (evidence: " },
+		{ "auto", { "eth2", "eth0" }, "2", "4-5", "node 2, that of eth0 (evidence: " },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -154,6 +154,7 @@ static void on_one_node_there_is_nothing_to_choose(void **state)
 	config.perverse = true;
 	assert_np_ok(make(*state, &config, NULL, &plan, &err), &err);
 	assert_arenas(&plan, "0:10:16M");
+	assert_string_equal(plan.reason, "node 0, the only one with CPUs that may be used");
 	assert_number(plan.far_node, 0);
 	assert_number(plan.note_count, 1);
 	assert_string_equal(plan.notes[0], "--perverse changes nothing: no other node has memory");
@@ -264,17 +265,20 @@ static void sizes_that_cannot_be_are_refused(void **state)
 		int code;
 		const char *part;
 	} cases[] = {
-		{ 8 * GIB, 0, 8 * GIB, 4096, -EINVAL, "a block of 8589934592 bytes" },
+		{ 8 * GIB, 0, 8 * GIB, 4096, -EINVAL, "--block 8G: it must be" },
 		{ 8 * GIB, 0, 3 * MIB, 4096, -EINVAL, "power of two, 64K to 4G" },
-		{ 8 * GIB, 0, 32768, 4096, -EINVAL, "a block of 32768 bytes" },
-		{ 8 * GIB, 0, 0, 4096, -EINVAL, "a block of 0 bytes" },
+		{ 8 * GIB, 0, 32768, 4096, -EINVAL, "--block 32K: it must be" },
+		{ 8 * GIB, 0, 0, 4096, -EINVAL, "--block 0 bytes: it must be" },
 		{ 8 * GIB, 0, UINT64_C(1) << 63, 4096, -EINVAL, "64K to 4G" },
-		{ 16 * MIB, 0, 2 * MIB, 4 * MIB, -EINVAL, "a head of 4194304 bytes" },
-		{ 16 * MIB, 0, 2 * MIB, 2048, -EINVAL, "a head of 2048 bytes" },
-		{ 16 * MIB, 0, 2 * MIB, 12288, -EINVAL, "a head of 12288 bytes" },
-		{ MIB, 0, 2 * MIB, 4096, -EINVAL, "memory of 1048576 bytes is less than a block" },
-		{ UINT64_MAX, 0, 2 * MIB, 4096, -EINVAL, "memory of 18446744073709551615 bytes" },
-		{ 16 * MIB, UINT64_MAX, 2 * MIB, 4096, -EINVAL, "sub-memory of 1844674407" },
+		{ 16 * MIB, 0, 2 * MIB, 4 * MIB, -EINVAL,
+		  "--ram-head 4M: it must be a power of two, from 4K to the 2M of a block" },
+		{ 16 * MIB, 0, 2 * MIB, 2048, -EINVAL, "--ram-head 2K: " },
+		{ 16 * MIB, 0, 2 * MIB, 12288, -EINVAL, "--ram-head 12K: " },
+		{ MIB, 0, 2 * MIB, 4096, -EINVAL, "--memory 1M is less than a block of 2M" },
+		{ UINT64_MAX, 0, 2 * MIB, 4096, -EINVAL,
+		  "--memory 18446744073709551615 bytes: no node" },
+		{ 16 * MIB, UINT64_MAX, 2 * MIB, 4096, -EINVAL,
+		  "--sub-memory 18446744073709551615 bytes: no node" },
 		{ UINT64_C(1) << 49, 0, 65536, 4096, -EINVAL, "too many blocks" },
 		{ 64 * GIB, 0, 2 * MIB, 4096, -ENOMEM, "node 0 has 8192 MiB of memory in all" },
 		{ 8 * GIB, 9 * GIB, 2 * MIB, 4096, -ENOMEM, "node 1 has 8192 MiB" },

@@ -139,7 +139,7 @@ static void arenas_and_nodes_are_told(void **state)
 	assert_has(text, "numastore_arena_distance{node=\"2\"} 21\n");
 	assert_has(text, "numastore_arena_objects{node=\"2\"} 56\n");
 	assert_has(text, "numastore_arena_verified_blocks{node=\"2\",pages=\"plain\"} 9\n");
-	assert_has(text, "numastore_arena_verified_bytes{node=\"2\",place=\"wrong\"} 11\n");
+	assert_has(text, "numastore_arena_verified_bytes{node=\"2\",place=\"elsewhere\"} 11\n");
 	assert_has(text, "numastore_arena_node_bytes{node=\"2\",found_node=\"2\"} 4096\n");
 	assert_has_not(text, "found_node=\"1\"");
 	assert_has(text, "numastore_served_bytes_total{serving_node=\"0\",memory_node=\"2\"} 78\n");

@@ -16,13 +16,13 @@ start_store() { # OPTION...
 		2>"$STORE_ERR" 3>&- &
 	store_pid=$!
 	poll store_listens_or_ended
-	grep -q '^listening on memcache' "$STORE_OUT" ||
+	grep -q '^memcache listens on ' "$STORE_OUT" ||
 		fault "numastore to listen" "$(cat "$STORE_ERR")"
 	cat "$STORE_ERR" "$STORE_OUT" # on the console
 }
 
 store_listens_or_ended() {
-	grep -q '^listening on memcache' "$STORE_OUT" || ! [ -d "/proc/$store_pid" ]
+	grep -q '^memcache listens on ' "$STORE_OUT" || ! [ -d "/proc/$store_pid" ]
 }
 
 stop_store() {
