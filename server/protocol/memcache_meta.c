@@ -129,15 +129,15 @@ static void answer_flag(struct ns_talk *talk, const struct ns_command *command, 
 }
 
 /* Of several who ask at a time one wins. */
-static void answer_winner(const struct found *found, struct ns_reply *reply)
+static void answer_winner(struct ns_talk *talk, const struct found *found, struct ns_reply *reply)
 {
 	const struct ns_object *object = found->object;
 	uint8_t marks = ns_object_mark(object, 0, 0);
 	bool wins = found->is_new;
 
 	if (!wins && !(marks & NS_MARK_WINNER) && ((marks & NS_MARK_STALE) != 0 || found->is_due)) {
-		marks |= ns_object_mark(object, NS_MARK_WINNER, 0);
-		wins = !(marks & NS_MARK_WINNER);
+		wins = ns_store_win(talk->context->thread, object);
+		marks |= NS_MARK_WINNER;
 	}
 	if (!wins && (marks & NS_MARK_WINNER) != 0)
 		ns_reply_text(reply, " Z");
@@ -181,7 +181,7 @@ void ns_memcache_mg(struct ns_talk *talk, const struct ns_command *command)
 	}
 	for (unsigned i = 0; i < command->meta_count; i++)
 		answer_flag(talk, command, command->meta[i], &found, &reply);
-	answer_winner(&found, &reply);
+	answer_winner(talk, &found, &reply);
 	ns_reply_text(&reply, "\r\n");
 	ns_talk_add(talk, reply.bytes, reply.len);
 	if (wants_value)

@@ -19,8 +19,9 @@ struct ns_fifo_link {
 	uint32_t bytes; /* that it counts for, in units of 64 */
 	uint8_t queue;  /* 0 = in none */
 	uint8_t reads;  /* 0..3, relaxed atomic */
-	/* No business of the queues: it fills what would be a gap. See ns_object_bytes(). */
-	uint16_t object_bytes_high;
+	/* No business of the queues: they fill what would be a gap, and do not change once the object is linked. */
+	uint16_t object_bytes_high : 9; /* see ns_object_bytes() */
+	uint16_t generation_high : 7;   /* see store_sweep.c */
 };
 
 struct ns_fifo; /* opaque */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Moving: a copy of the object, in the old one's place if that is still there. What others may change in an
- * object is taken over under the bucket's lock, where they change it. Marks that are set without it, by who found
- * the old one just before, stay with the old one: of two who ask for an object that is about to expire, both may
- * be told to fetch anew then.
+ * object is taken over under the bucket's lock, where they change it. Who sets a mark without it on the
+ * old one just then sees that it is not linked any more: see ns_store_win().
  */
 #include "promote_parts.h"
 
@@ -53,6 +52,8 @@ static struct ns_object *copy_object(struct ns_store *store, const struct ns_obj
 	object->bytes_low = from->bytes_low;
 	object->fifo.object_bytes_high = from->fifo.object_bytes_high;
 	object->fifo.bytes = from->fifo.bytes;
+	object->fifo.generation_high =
+		from->fifo.generation_high; /* the rest comes with the marks */
 	object->key_len = from->key_len;
 	object->type = from->type;
 	object->flags = from->flags;

@@ -41,13 +41,16 @@ static int set_up_arena(struct ns_store_arena *arena, const struct ns_arena *map
 	uint64_t bytes = mapped->block_bytes * mapped->block_count;
 
 	pthread_mutex_init(&arena->lock, NULL);
-	pthread_mutex_init(&arena->emptying, NULL);
+	pthread_mutex_init(&arena->emptying.lock, NULL);
+	arena->emptying.blocks = calloc(mapped->block_count / 64 + 1, sizeof(uint64_t));
 	arena->mapped = mapped;
 	arena->heads =
 		ns_heads_create(mapped->base, mapped->block_bytes, mapped->block_count, head_bytes);
 	/* Who went is remembered for objects of 1 KiB: smaller ones are forgotten the sooner. */
 	arena->fifo = ns_fifo_create(bytes, (size_t)(bytes / 1024));
-	return arena->heads != NULL && arena->fifo != NULL ? 0 : -ENOMEM;
+	return arena->heads != NULL && arena->fifo != NULL && arena->emptying.blocks != NULL
+	               ? 0
+	               : -ENOMEM;
 }
 
 /* objects_max and the limits on their bytes, from what the arenas hold. */
@@ -63,6 +66,8 @@ static void set_limits(struct ns_store *store, const struct ns_store_setup *setu
 	store->tails = setup->tails;
 	if (store->object_bytes_max == 0 && store->tails != NULL)
 		store->object_bytes_max = NS_OBJECT_BYTES_WITH_TAIL;
+	if (store->object_bytes_max > NS_OBJECT_BYTES_MAX)
+		store->object_bytes_max = NS_OBJECT_BYTES_MAX;
 	/* Without tails, the head is all there is. */
 	if (store->object_bytes_max == 0 ||
 	    (store->tails == NULL && store->object_bytes_max > store->head_bytes))
@@ -147,7 +152,8 @@ void ns_store_free(struct ns_store *store)
 		ns_fifo_free(store->arenas[i].fifo);
 		ns_heads_free(store->arenas[i].heads);
 		pthread_mutex_destroy(&store->arenas[i].lock);
-		pthread_mutex_destroy(&store->arenas[i].emptying);
+		pthread_mutex_destroy(&store->arenas[i].emptying.lock);
+		free(store->arenas[i].emptying.blocks);
 	}
 	free(store->arenas);
 	ns_rules_free(store->rules);

@@ -155,7 +155,8 @@ struct ns_store_request {
  * need be. What does not fit a head has a tail, for which others with tails go.
  *
  *   -E2BIG   larger than an object may be
- *   -ENOSPC  no room, in memory or in a pool, and nothing could be evicted
+ *   -ENOSPC  no room, in memory or in a pool, and nothing could be evicted; or nothing yet: where all is full of
+ *            heads of another kind (heads.h) whole blocks are emptied, in so many calls that none takes long
  *   -EIO     no pool is in use any more
  *   -ENOMEM
  */
@@ -197,11 +198,19 @@ int ns_store_invalidate(struct ns_thread *thread, const char *key, size_t key_le
 int ns_store_touch(struct ns_thread *thread, const char *key, size_t key_len, uint32_t expires_s);
 /* Sets and clears marks; returns those before. */
 uint8_t ns_object_mark(const struct ns_object *object, uint8_t set, uint8_t clear);
+/*
+ * NS_MARK_WINNER on one that is pinned, and on the one that it is by now if it was moved since it was found: true for
+ * one of all who ask.
+ */
+bool ns_store_win(struct ns_thread *thread, const struct ns_object *object);
 
 /* All that is stored before @at_s (now or later) is gone then. */
 void ns_store_flush(struct ns_store *store, uint32_t at_s);
 
-/* Removes expired objects, at most @most looked at; returns whether there is more to look at. */
+/*
+ * Removes expired objects, at most @most looked at; returns whether there is more to look at. As many again are looked
+ * at where blocks are being emptied.
+ */
 bool ns_store_sweep(struct ns_thread *thread, uint32_t now_s, size_t most);
 
 /* ---- content types of HTTP ---- */

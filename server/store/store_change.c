@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Changes of what is stored. append, prepend, incr and decr make a new object and link it only in the place
- * of the one they started from, which they keep pinned meanwhile; else they begin anew. delete, touch and invalidation
- * write what is marked atomic, under the bucket's lock.
+ * of the one they started from, which they keep pinned meanwhile; else they begin anew, as they do when that was made
+ * stale. delete, touch and invalidation write what is marked atomic, under the bucket's lock.
  */
 #include "store_parts.h"
 
@@ -99,19 +99,25 @@ struct key {
 	size_t len;
 };
 
-/* The object as it is, pinned; 0, or as check_found() says. */
-static int begin(struct ns_thread *thread, const struct key *key, uint64_t cas,
-                 const struct ns_object **ret)
+/* What is started from. */
+struct base {
+	const struct ns_object *object; /* pinned */
+	uint64_t cas;                   /* that it had before anything else of it was looked at */
+};
+
+/* 0, or as check_found() says. */
+static int begin(struct ns_thread *thread, const struct key *key, uint64_t cas, struct base *ret)
 {
 	const struct ns_object *object =
 		ns_store_peek(thread, key->bytes, key->len, ns_store_now_s(thread->store));
-	int rc = check_found(object, cas);
 
-	if (rc == -EEXIST)
-		ns_object_unpin(thread, object);
-	if (rc == 0)
-		*ret = object;
-	return rc;
+	if (object == NULL)
+		return -ENOENT;
+	*ret = (struct base){ .object = object, .cas = ns_object_cas(object) };
+	if (cas == 0 || cas == ret->cas)
+		return 0;
+	ns_object_unpin(thread, object);
+	return -EEXIST;
 }
 
 static int draft_like(struct ns_thread *thread, const struct ns_object *object, uint64_t bytes,
@@ -121,22 +127,21 @@ static int draft_like(struct ns_thread *thread, const struct ns_object *object, 
 		.key = object->key,
 		.key_len = object->key_len,
 		.bytes = bytes,
-		.flags = object->flags,
-		.expires_s = __atomic_load_n(&object->expires_s, __ATOMIC_RELAXED),
+		.flags = object->flags, /* when it expires is taken over when it is linked */
 		.type = object->type,
 	};
 
 	return ns_draft_begin(thread, &request, ret, err);
 }
 
-/* Ends the pin on @object. -EAGAIN: it is no longer what the key has */
-static int finish(struct ns_thread *thread, const struct ns_object *object, struct ns_draft *draft,
+/* Ends the pin. -EAGAIN: it is no longer what the key has, or was made stale */
+static int finish(struct ns_thread *thread, const struct base *base, struct ns_draft *draft,
                   uint64_t *ret_cas)
 {
-	struct ns_terms terms = { .mode = NS_SET, .expected = object };
+	struct ns_terms terms = { .mode = NS_SET, .cas = base->cas, .expected = base->object };
 	enum ns_outcome outcome = ns_draft_link(thread, draft, &terms, ret_cas);
 
-	ns_object_unpin(thread, object);
+	ns_object_unpin(thread, base->object);
 	return outcome == NS_STORED ? 0 : -EAGAIN;
 }
 
@@ -146,9 +151,10 @@ struct addition {
 	bool in_front;
 };
 
-static int try_extend(struct ns_thread *thread, const struct ns_object *object,
+static int try_extend(struct ns_thread *thread, const struct base *base,
                       const struct addition *addition, uint64_t *ret_cas, struct np_error *err)
 {
+	const struct ns_object *object = base->object;
 	struct ns_store *store = thread->store;
 	size_t size;
 	const char *head = ns_object_head(store, object, &size);
@@ -173,7 +179,7 @@ static int try_extend(struct ns_thread *thread, const struct ns_object *object,
 		memcpy(draft.head + (addition->in_front ? 0 : size), addition->bytes,
 		       addition->count);
 	}
-	return finish(thread, object, &draft, ret_cas);
+	return finish(thread, base, &draft, ret_cas);
 }
 
 // NOLINTNEXTLINE(readability-function-size): the header's signature
@@ -183,14 +189,14 @@ int ns_store_extend(struct ns_thread *thread, const char *key, size_t key_len, c
 {
 	struct key of = { .bytes = key, .len = key_len };
 	struct addition addition = { .bytes = bytes, .count = count, .in_front = in_front };
-	const struct ns_object *object;
+	struct base base;
 	int rc;
 
 	do {
-		rc = begin(thread, &of, cas, &object);
+		rc = begin(thread, &of, cas, &base);
 		if (rc < 0)
 			break;
-		rc = try_extend(thread, object, &addition, ret_cas, err);
+		rc = try_extend(thread, &base, &addition, ret_cas, err);
 	} while (rc == -EAGAIN);
 	if (rc == -ENOENT)
 		return np_error_set(err, ENOENT, "no such key");
@@ -227,9 +233,10 @@ static uint64_t changed(uint64_t number, uint64_t delta, bool decrement)
 	return number > delta ? number - delta : 0;
 }
 
-static int try_number(struct ns_thread *thread, const struct ns_object *object, uint64_t number,
+static int try_number(struct ns_thread *thread, const struct base *base, uint64_t number,
                       uint64_t *ret_cas, struct np_error *err)
 {
+	const struct ns_object *object = base->object;
 	uint64_t bytes = ns_object_bytes(object);
 	uint8_t marks = __atomic_load_n(&object->marks, __ATOMIC_RELAXED);
 	struct ns_draft draft;
@@ -247,7 +254,7 @@ static int try_number(struct ns_thread *thread, const struct ns_object *object, 
 	memset(draft.head, ' ', draft.head_bytes);
 	memcpy(draft.head, text, (size_t)len);
 	(void)ns_object_mark(draft.object, marks & NS_MARKS_SHOWN, 0);
-	return finish(thread, object, &draft, ret_cas);
+	return finish(thread, base, &draft, ret_cas);
 }
 
 static void count_number(struct ns_thread *thread, bool decrement, int rc)
@@ -266,7 +273,7 @@ int ns_store_add_number(struct ns_thread *thread, const char *key, size_t key_le
                         struct np_error *err)
 {
 	struct key of = { .bytes = key, .len = key_len };
-	const struct ns_object *object;
+	struct base base;
 	uint64_t number = 0;
 	int rc;
 
@@ -274,17 +281,17 @@ int ns_store_add_number(struct ns_thread *thread, const char *key, size_t key_le
 		const char *head;
 		size_t size;
 
-		rc = begin(thread, &of, cas, &object);
+		rc = begin(thread, &of, cas, &base);
 		if (rc < 0)
 			break;
-		head = ns_object_head(thread->store, object, &size);
-		if (size < ns_object_bytes(object) || !parse_number(head, size, &number)) {
-			ns_object_unpin(thread, object);
+		head = ns_object_head(thread->store, base.object, &size);
+		if (size < ns_object_bytes(base.object) || !parse_number(head, size, &number)) {
+			ns_object_unpin(thread, base.object);
 			rc = -EINVAL;
 			break;
 		}
 		number = changed(number, delta, decrement);
-		rc = try_number(thread, object, number, ret_cas, err);
+		rc = try_number(thread, &base, number, ret_cas, err);
 	} while (rc == -EAGAIN);
 	count_number(thread, decrement, rc);
 	if (rc == 0)

@@ -25,9 +25,12 @@ static int check_size(struct ns_thread *thread, const struct ns_store_request *r
 static int refuse(struct ns_thread *thread, size_t arena, uint64_t bytes, struct np_error *err)
 {
 	const struct ns_store *store = thread->store;
-	const char *why = store->no_evict ? "nothing may be evicted"
-	                                  : "nothing that may be evicted makes enough";
+	const char *why = "nothing that may be evicted makes enough";
 
+	if (store->no_evict)
+		why = "nothing may be evicted";
+	else if (ns_room_is_emptying(store, arena == NS_ANY_ARENA ? 0 : arena))
+		why = "blocks are still being emptied: try again";
 	ns_counter_add(&thread->counts.out_of_memory, 1);
 	if (arena == NS_ANY_ARENA)
 		return np_error_set(err, ENOSPC, "no room for %llu bytes on any node, and %s",
@@ -59,7 +62,7 @@ static void fill(struct ns_object *object, const struct ns_store *store,
 {
 	memset(object, 0, offsetof(struct ns_object, key));
 	object->bytes_low = (uint32_t)request->bytes;
-	object->fifo.object_bytes_high = (uint16_t)(request->bytes >> 32);
+	object->fifo.object_bytes_high = (request->bytes >> 32) & 0x1ff;
 	object->fifo.bytes = fifo_units(ns_head_bytes(store, object));
 	object->hash = ns_index_hash(store->index, request->key, request->key_len);
 	object->head = room->offset;
@@ -143,7 +146,8 @@ void ns_draft_drop(struct ns_thread *thread, struct ns_draft *draft)
 static enum ns_outcome judge(const struct ns_terms *terms, const struct ns_object *living)
 {
 	if (terms->expected != NULL)
-		return living == terms->expected ? NS_STORED : NS_EXISTS;
+		return living == terms->expected && ns_object_cas(living) == terms->cas ? NS_STORED
+		                                                                        : NS_EXISTS;
 	switch (terms->mode) {
 	case NS_SET:
 		return NS_STORED;
@@ -164,7 +168,7 @@ static uint64_t link_in(struct ns_thread *thread, struct ns_object *object, stru
                         uint64_t set_cas, uint32_t now_s)
 {
 	struct ns_store *store = thread->store;
-	uint32_t generation = ns_store_generation(store, now_s) % NS_GENERATION_COUNT;
+	uint32_t generation = ns_store_generation(store, now_s);
 	uint64_t cas = set_cas;
 
 	if (cas == 0)
@@ -174,7 +178,7 @@ static uint64_t link_in(struct ns_thread *thread, struct ns_object *object, stru
 	(void)__atomic_fetch_add(&object->pins, 1, __ATOMIC_RELAXED);
 	object->read_s = now_s;
 	object->marks = (uint8_t)((object->marks & NS_MARKS_SHOWN) | NS_MARK_LINKED |
-	                          generation << NS_GENERATION_SHIFT);
+	                          ns_object_set_generation(object, generation));
 	/* Whoever was read goes on as one that was. */
 	if (slot.object != NULL) {
 		object->fifo.reads = __atomic_load_n(&slot.object->fifo.reads, __ATOMIC_RELAXED);
@@ -215,6 +219,9 @@ enum ns_outcome ns_draft_link(struct ns_thread *thread, struct ns_draft *draft,
 	if (living != NULL && ns_object_end(store, living, now_s) != NS_LIVES)
 		living = NULL;
 	outcome = judge(terms, living);
+	/* A touch may have come since the draft was begun. */
+	if (outcome == NS_STORED && terms->expected != NULL)
+		object->expires_s = __atomic_load_n(&living->expires_s, __ATOMIC_RELAXED);
 	if (outcome == NS_STORED)
 		cas = link_in(thread, object, slot, terms->set_cas, now_s);
 	ns_index_unlock(store->index, hash);

@@ -2,32 +2,51 @@
 /*
  * Blocks for a head that no single eviction makes room for: a large one where all blocks are full of small ones
  * or the other way round. The blocks of those who are the next to go are emptied, several at a time, as who lies
- * in them is only found by a walk through the index; no lock is held meanwhile but that of emptying.
+ * in them is only found by a walk through the index. One call walks a part of the way; those who need room
+ * next go on from there, and the sweep does where nobody comes any more. No lock is held meanwhile but that of emptying.
+ *
+ * Nothing is taken of a block that is emptied, so all who are in it were linked, or drafts, before the walk began.
  */
 #include "store_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-	BLOCKS_SHARE = 32, /* of an arena that are emptied at a time: one in so many */
-	ROUNDS_MAX = 4,    /* each of which walks the index */
+	BLOCKS_SHARE = 32,  /* of an arena that are emptied at a time: one in so many */
+	CHOICES_MAX = 4096, /* who goes until the blocks are chosen */
+	ROUNDS_MAX = 4,     /* of one call, each of which walks the index */
+	LOOKS_AT_A_TIME = 2048,
+	BUCKETS_A_LOOK = 8, /* a line of the cache */
 	CHOSEN_AT_A_TIME = 16,
 };
 
 struct emptier {
 	struct ns_thread *thread;
 	size_t arena;
-	uint64_t block_bytes;
-	uint64_t *blocks; /* bit: it is to be emptied */
-	size_t count;     /* of such blocks, those that were emptied since with them */
+	struct ns_emptying *state;
+	unsigned *looks; /* that are left */
 };
+
+static struct ns_store_arena *arena_of(const struct emptier *emptier)
+{
+	return &emptier->thread->store->arenas[emptier->arena];
+}
+
+static uint64_t block_of(const struct emptier *emptier, uint64_t offset)
+{
+	return offset / arena_of(emptier)->mapped->block_bytes;
+}
+
+static bool is_chosen(const struct emptier *emptier, uint64_t block)
+{
+	return (emptier->state->blocks[block / 64] >> block % 64 & 1) != 0;
+}
 
 static bool is_in_the_way(const struct emptier *emptier, const struct ns_object *object)
 {
-	uint64_t block = object->head / emptier->block_bytes;
-
 	return object->arena == emptier->arena && object->head != NS_NO_HEAD &&
-	       (emptier->blocks[block / 64] >> block % 64 & 1) != 0;
+	       is_chosen(emptier, block_of(emptier, object->head));
 }
 
 /* ---- one bucket ---- */
@@ -68,106 +87,162 @@ static void clear_bucket(const struct emptier *emptier, uint64_t bucket)
 	} while (count == CHOSEN_AT_A_TIME);
 }
 
-/* Looks without the lock first, as most buckets have nobody who must go. */
-static void walk_bucket(const struct emptier *emptier, uint64_t bucket)
+/* Looks without the lock first, as most buckets have nobody who must go. Returns how many there were. */
+static unsigned walk_bucket(const struct emptier *emptier, uint64_t bucket)
 {
 	const struct ns_object *object = ns_index_first(emptier->thread->store->index, bucket);
+	bool is_clear = true;
+	unsigned count = 0;
 
-	while (object != NULL && !is_in_the_way(emptier, object))
-		object = ns_index_next(object);
-	if (object != NULL)
+	for (; object != NULL; object = ns_index_next(object), count++)
+		if (is_in_the_way(emptier, object))
+			is_clear = false;
+	if (!is_clear)
 		clear_bucket(emptier, bucket);
+	return count;
 }
 
-/* ---- all of them ---- */
+/* ---- a round ---- */
 
 /* The next one to go goes, and the block in which it lay is to be emptied. False: nobody is left. */
-static bool choose_one(struct emptier *emptier)
+static bool choose_one(const struct emptier *emptier)
 {
-	struct ns_store_arena *arena = &emptier->thread->store->arenas[emptier->arena];
+	struct ns_emptying *state = emptier->state;
 	uint64_t offset = NS_NO_HEAD;
 	uint64_t block;
 
-	if (!ns_room_evict(emptier->thread, arena, &offset))
+	if (!ns_room_evict(emptier->thread, arena_of(emptier), &offset))
 		return false;
 	if (offset == NS_NO_HEAD)
 		return true;
-	block = offset / emptier->block_bytes;
-	if ((emptier->blocks[block / 64] >> block % 64 & 1) == 0)
-		emptier->count++;
-	emptier->blocks[block / 64] |= UINT64_C(1) << block % 64;
+	block = block_of(emptier, offset);
+	if (!is_chosen(emptier, block))
+		state->count++;
+	state->blocks[block / 64] |= UINT64_C(1) << block % 64;
 	return true;
 }
 
-/* Returns whether there are any that were not chosen before. */
-static bool choose_blocks(struct emptier *emptier)
+/* Chooses blocks; false: nobody is left who could go. */
+static bool begin(const struct emptier *emptier)
 {
-	const struct ns_store *store = emptier->thread->store;
-	size_t blocks = store->arenas[emptier->arena].mapped->block_count;
-	size_t wanted = emptier->count + (blocks + BLOCKS_SHARE - 1) / BLOCKS_SHARE;
-	size_t before = emptier->count;
+	struct ns_emptying *state = emptier->state;
+	size_t blocks = arena_of(emptier)->mapped->block_count;
+	size_t wanted = (blocks + BLOCKS_SHARE - 1) / BLOCKS_SHARE;
 
-	for (unsigned i = 0; i < NS_EVICTIONS_MAX && emptier->count < wanted; i++)
+	for (unsigned i = 0; i < CHOICES_MAX && state->count < wanted; i++)
 		if (!choose_one(emptier))
 			break;
-	return emptier->count > before;
+	state->bucket = 0;
+	__atomic_store_n(&state->is_under_way, state->count > 0, __ATOMIC_RELAXED);
+	return state->count > 0;
 }
 
-static void walk(const struct emptier *emptier)
+static void keep_block(const struct emptier *emptier, uint32_t block)
+{
+	struct ns_store_arena *arena = arena_of(emptier);
+
+	pthread_mutex_lock(&arena->lock);
+	ns_heads_keep(arena->heads, block);
+	pthread_mutex_unlock(&arena->lock);
+}
+
+/* Blocks in which somebody is still being sent, or received, are as they were. */
+static void end(const struct emptier *emptier)
+{
+	struct ns_emptying *state = emptier->state;
+	size_t blocks = arena_of(emptier)->mapped->block_count;
+
+	for (uint32_t block = 0; block < blocks; block++)
+		if (is_chosen(emptier, block))
+			keep_block(emptier, block);
+	memset(state->blocks, 0, (blocks / 64 + 1) * sizeof(state->blocks[0]));
+	state->count = 0;
+	__atomic_store_n(&state->is_under_way, 0, __ATOMIC_RELAXED);
+}
+
+/*
+ * A few steps of the walk. A bucket that is added meanwhile gets its objects from one with a lower number, and comes
+ * after all there are now. Returns whether it is over.
+ */
+static bool step(const struct emptier *emptier)
 {
 	const struct ns_index *index = emptier->thread->store->index;
+	struct ns_emptying *state = emptier->state;
+	unsigned most = *emptier->looks < LOOKS_AT_A_TIME ? *emptier->looks : LOOKS_AT_A_TIME;
+	unsigned looks = 0;
 
-	for (uint64_t bucket = 0; bucket < ns_index_buckets(index); bucket++)
-		walk_bucket(emptier, bucket);
-}
-
-/* Those in which somebody is still being sent, or received. */
-static void keep_the_rest(const struct emptier *emptier)
-{
-	struct ns_store_arena *arena = &emptier->thread->store->arenas[emptier->arena];
-
-	for (uint32_t block = 0; block < arena->mapped->block_count; block++) {
-		if ((emptier->blocks[block / 64] >> block % 64 & 1) == 0)
-			continue;
-		pthread_mutex_lock(&arena->lock);
-		ns_heads_keep(arena->heads, block);
-		pthread_mutex_unlock(&arena->lock);
+	while (looks < most && state->bucket < ns_index_buckets(index)) {
+		looks += walk_bucket(emptier, state->bucket);
+		looks += ++state->bucket % BUCKETS_A_LOOK == 0;
 	}
+	*emptier->looks -= looks < *emptier->looks ? looks : *emptier->looks;
+	return state->bucket >= ns_index_buckets(index);
 }
 
-static uint64_t empty(struct emptier *emptier, uint64_t bytes)
+/* ---- what others call ---- */
+
+/* With the lock of emptying. */
+static uint64_t empty(const struct emptier *emptier, uint64_t bytes)
 {
-	struct ns_store_arena *arena = &emptier->thread->store->arenas[emptier->arena];
+	struct ns_store_arena *arena = arena_of(emptier);
 	/* Whoever had the lock before may have emptied enough. */
 	uint64_t offset = ns_room_take_free(arena, bytes);
+	unsigned rounds = 0;
 
-	for (unsigned i = 0; i < ROUNDS_MAX && offset == NS_NO_HEAD; i++) {
-		if (!choose_blocks(emptier))
+	while (offset == NS_NO_HEAD && *emptier->looks > 0) {
+		bool is_over;
+
+		if (!emptier->state->is_under_way && (rounds++ == ROUNDS_MAX || !begin(emptier)))
 			break;
-		walk(emptier);
+		is_over = step(emptier);
 		(void)ns_store_bury(emptier->thread);
+		if (is_over)
+			end(emptier);
 		offset = ns_room_take_free(arena, bytes);
 	}
-	keep_the_rest(emptier);
-	return offset != NS_NO_HEAD ? offset : ns_room_take_free(arena, bytes);
+	return offset;
 }
 
-uint64_t ns_room_empty(struct ns_thread *thread, size_t arena, uint64_t bytes)
+uint64_t ns_room_empty(struct ns_thread *thread, size_t arena, uint64_t bytes, unsigned *looks)
 {
-	struct ns_store_arena *in = &thread->store->arenas[arena];
+	struct ns_emptying *state = &thread->store->arenas[arena].emptying;
 	struct emptier emptier = {
 		.thread = thread,
 		.arena = arena,
-		.block_bytes = in->mapped->block_bytes,
-		.blocks = calloc(in->mapped->block_count / 64 + 1, sizeof(uint64_t)),
+		.state = state,
+		.looks = looks,
 	};
 	uint64_t offset;
 
-	if (emptier.blocks == NULL)
-		return NS_NO_HEAD;
-	pthread_mutex_lock(&in->emptying);
+	pthread_mutex_lock(&state->lock);
 	offset = empty(&emptier, bytes);
-	pthread_mutex_unlock(&in->emptying);
-	free(emptier.blocks);
+	pthread_mutex_unlock(&state->lock);
 	return offset;
+}
+
+bool ns_room_is_emptying(const struct ns_store *store, size_t arena)
+{
+	return __atomic_load_n(&store->arenas[arena].emptying.is_under_way, __ATOMIC_RELAXED) != 0;
+}
+
+void ns_room_go_on(struct ns_thread *thread, unsigned looks)
+{
+	struct ns_store *store = thread->store;
+
+	for (size_t i = 0; i < store->arena_count; i++) {
+		struct ns_emptying *state = &store->arenas[i].emptying;
+		struct emptier emptier = {
+			.thread = thread,
+			.arena = i,
+			.state = state,
+			.looks = &looks,
+		};
+
+		if (!ns_room_is_emptying(store, i) || pthread_mutex_trylock(&state->lock) != 0)
+			continue;
+		while (looks > 0 && state->is_under_way)
+			if (step(&emptier))
+				end(&emptier);
+		pthread_mutex_unlock(&state->lock);
+	}
 }

@@ -150,7 +150,8 @@ const char *ns_object_head(const struct ns_store *store, const struct ns_object 
 	return store->arenas[object->arena].mapped->base + object->head;
 }
 
-uint8_t ns_object_mark(const struct ns_object *object, uint8_t set, uint8_t clear)
+/* With those that are not the caller's. */
+static uint8_t change_marks(const struct ns_object *object, uint8_t set, uint8_t clear)
 {
 	uint8_t *marks = &ns_object_own(object)->marks;
 	uint8_t before = __atomic_load_n(marks, __ATOMIC_ACQUIRE);
@@ -160,7 +161,34 @@ uint8_t ns_object_mark(const struct ns_object *object, uint8_t set, uint8_t clea
 		after = (uint8_t)((before & ~(clear & NS_MARKS_SHOWN)) | (set & NS_MARKS_SHOWN));
 	while (!__atomic_compare_exchange_n(marks, &before, after, true, __ATOMIC_ACQ_REL,
 	                                    __ATOMIC_ACQUIRE));
-	return before & NS_MARKS_SHOWN;
+	return before;
+}
+
+uint8_t ns_object_mark(const struct ns_object *object, uint8_t set, uint8_t clear)
+{
+	return change_marks(object, set, clear) & NS_MARKS_SHOWN;
+}
+
+/*
+ * Whoever takes marks over to another object unlinks this one in the same step, under the bucket's lock, and keeps its
+ * number. One that is not linked and has no such successor was replaced or is gone, and nobody else finds it.
+ */
+bool ns_store_win(struct ns_thread *thread, const struct ns_object *object)
+{
+	struct ns_index *index = thread->store->index;
+	uint8_t before = change_marks(object, NS_MARK_WINNER, 0);
+	struct ns_slot slot;
+
+	if ((before & (NS_MARK_WINNER | NS_MARK_LINKED)) == NS_MARK_LINKED)
+		return true;
+	if ((before & NS_MARK_WINNER) != 0)
+		return false;
+	ns_index_lock(index, object->hash);
+	slot = ns_index_look(index, object->hash, object->key, object->key_len);
+	if (slot.object != NULL && ns_object_cas(slot.object) == ns_object_cas(object))
+		before = change_marks(slot.object, NS_MARK_WINNER, 0);
+	ns_index_unlock(index, object->hash);
+	return (before & NS_MARK_WINNER) == 0;
 }
 
 void ns_thread_served(struct ns_thread *thread, const struct ns_object *object, uint64_t bytes)

@@ -26,16 +26,18 @@
 
 /* In ns_object.marks, beside those of store.h. */
 enum {
-	NS_MARKS_SHOWN = 7,       /* the caller's */
-	NS_MARK_LINKED = 8,       /* changed under the bucket's lock */
-	NS_GENERATION_SHIFT = 4,  /* the rest: how many flushes there were when it was linked ... */
-	NS_GENERATION_COUNT = 16, /* ... modulo this */
+	NS_MARKS_SHOWN = 7,      /* the caller's */
+	NS_MARK_LINKED = 8,      /* changed under the bucket's lock */
+	NS_GENERATION_SHIFT = 4, /* the rest: how many flushes there were when it was linked, ... */
+	NS_GENERATION_LOW_BITS = 4, /* ... so many bits of it; others are in fifo.generation_high */
+	NS_GENERATION_COUNT = 2048, /* of all of them, modulo this */
 };
 
 enum {
-	NS_EVICTIONS_MAX = 32768, /* for one object, before blocks are emptied for it */
-	NS_SWEEP_FOR_ROOM = 4096, /* objects looked at for one, where none may be evicted */
-	NS_EXPIRED_SEEN_MAX = 64, /* that a thread remembers until it rests */
+	NS_EVICTIONS_MAX = 32768,   /* for one object, before blocks are emptied for it */
+	NS_SWEEP_FOR_ROOM = 4096,   /* objects looked at for one, where none may be evicted */
+	NS_LOOKS_FOR_ROOM = 262144, /* the same, where blocks are emptied: some tens of ms */
+	NS_EXPIRED_SEEN_MAX = 64,   /* that a thread remembers until it rests */
 	NS_RULES_MAX = 256,
 	NS_TYPES_MAX = 255,
 	NS_TYPE_TEXT_MAX = 127,
@@ -44,18 +46,28 @@ enum {
 /* Without objects_max there are at most so many bytes of arenas to an object, as objects take RAM too. */
 #define NS_BYTES_AN_OBJECT 64u
 
+/* What there are bits for. */
+#define NS_OBJECT_BYTES_MAX (UINT64_C(1) << 40)
 /* An object's limit where there are tails, unless object_bytes_max says. */
 #define NS_OBJECT_BYTES_WITH_TAIL (UINT64_C(1) << 30)
 
 /* ---- arenas ---- */
+
+/* Of blocks; see store_empty.c. Its lock is taken before all others. */
+struct ns_emptying {
+	pthread_mutex_t lock;
+	uint64_t *blocks;      /* bit: it is to be emptied */
+	size_t count;          /* of such blocks, those that were emptied since with them */
+	uint64_t bucket;       /* of the index: the next one to be looked at */
+	uint32_t is_under_way; /* atomic; written with the lock */
+};
 
 struct ns_store_arena {
 	alignas(64) pthread_mutex_t lock; /* of what follows; never taken by a reader */
 	struct ns_heads *heads;
 	struct ns_fifo *fifo;
 	uint64_t objects; /* in the queues */
-	/* One at a time empties blocks; taken before all other locks. */
-	alignas(64) pthread_mutex_t emptying;
+	alignas(64) struct ns_emptying emptying;
 	/* Does not change. */
 	alignas(64) const struct ns_arena *mapped;
 };
@@ -102,7 +114,7 @@ struct ns_sweep {
 	pthread_mutex_t lock;
 	uint64_t bucket;
 	uint32_t generation;   /* when the walk began */
-	uint32_t clean;        /* atomic: nothing older than this generation is linked */
+	uint32_t clean;        /* nothing older than this generation is linked */
 	struct ns_thread *own; /* for walks of ns_store_flush() */
 };
 
@@ -179,6 +191,8 @@ bool ns_object_try_pin(struct ns_object *object);
 
 /* How many flushes there were, at that time. */
 uint32_t ns_store_generation(const struct ns_store *store, uint32_t now_s);
+/* Of an object that is to be linked: before its marks are there. Its low bits are returned, for the marks. */
+uint8_t ns_object_set_generation(struct ns_object *object, uint32_t generation);
 
 enum ns_end { NS_LIVES, NS_EXPIRED, NS_FLUSHED };
 enum ns_end ns_object_end(const struct ns_store *store, const struct ns_object *object,
@@ -227,8 +241,6 @@ static inline void ns_object_share_tail(const struct ns_store *store, struct ns_
 /* After one was linked: evicts until there are no more than objects_max, first in @arena. */
 void ns_room_keep_to_limit(struct ns_thread *thread, size_t arena);
 
-/* The same in that arena without evicting: NS_NO_HEAD when there is none. */
-uint64_t ns_room_take_free(struct ns_store_arena *arena, uint64_t bytes);
 /*
  * The next one to go goes; false when nobody is left. Unless @ret_emptied is NULL its block comes to be emptied,
  * and *ret_emptied is where its head was, or NS_NO_HEAD.
@@ -236,8 +248,17 @@ uint64_t ns_room_take_free(struct ns_store_arena *arena, uint64_t bytes);
 bool ns_room_evict(struct ns_thread *thread, struct ns_store_arena *arena, uint64_t *ret_emptied);
 void ns_room_count_eviction(struct ns_thread *thread, const struct ns_object *object);
 
-/* store_empty.c: makes whole blocks of the arena free, and takes room there; NS_NO_HEAD when it could not. */
-uint64_t ns_room_empty(struct ns_thread *thread, size_t arena, uint64_t bytes);
+/* store_empty.c */
+
+/*
+ * Makes whole blocks of the arena free, and takes room there; NS_NO_HEAD when it could not, or not yet. Looks at about
+ * *looks objects at most, and takes as many off.
+ */
+uint64_t ns_room_empty(struct ns_thread *thread, size_t arena, uint64_t bytes, unsigned *looks);
+/* Whether blocks of it are being emptied, for who comes later. */
+bool ns_room_is_emptying(const struct ns_store *store, size_t arena);
+/* Goes on with what is under way in any arena. */
+void ns_room_go_on(struct ns_thread *thread, unsigned looks);
 
 /* With the lock of its bucket: out of the index. Then, without, ns_object_retire(). */
 void ns_object_unlink(struct ns_thread *thread, struct ns_slot slot);
@@ -255,7 +276,8 @@ struct ns_terms {
 	enum ns_mode mode;
 	uint64_t cas;
 	uint64_t set_cas;
-	const struct ns_object *expected; /* only in place of this one; else NS_EXISTS */
+	/* Only in place of this one, with that cas; else NS_EXISTS. When it expires is taken over from it. */
+	const struct ns_object *expected;
 };
 enum ns_outcome ns_draft_link(struct ns_thread *thread, struct ns_draft *draft,
                               const struct ns_terms *terms, uint64_t *ret_cas);

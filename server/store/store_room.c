@@ -171,10 +171,13 @@ static bool dispose(struct ns_thread *thread, struct ns_object *object)
 /* Times the bytes of a head: so many are evicted one by one before blocks are emptied for it. */
 enum { BYTES_GONE_MAX = 4 };
 
+/* Where they are being emptied already, nobody else has to go in vain. */
+enum { EVICTIONS_WHILE_EMPTYING = 4096 };
+
 /* Until there is room, nobody, or more has gone than should be needed if it lay together. */
-static uint64_t evict_for(struct ns_thread *thread, struct ns_store_arena *arena, uint64_t bytes)
+static uint64_t evict_for(struct ns_thread *thread, struct ns_store_arena *arena, uint64_t bytes,
+                          unsigned budget)
 {
-	unsigned budget = NS_EVICTIONS_MAX;
 	uint64_t gone_bytes = 0;
 	uint64_t offset;
 
@@ -272,11 +275,16 @@ static bool take_free(struct ns_store *store, const struct choice *choice, struc
 static bool take_by_eviction(struct ns_thread *thread, const struct choice *choice,
                              struct ns_room *ret)
 {
+	struct ns_store *store = thread->store;
+	unsigned looks = NS_LOOKS_FOR_ROOM;
+
 	for (size_t i = choice->first; i < choice->first + choice->count; i++) {
-		uint64_t offset = evict_for(thread, &thread->store->arenas[i], choice->bytes);
+		unsigned budget =
+			ns_room_is_emptying(store, i) ? EVICTIONS_WHILE_EMPTYING : NS_EVICTIONS_MAX;
+		uint64_t offset = evict_for(thread, &store->arenas[i], choice->bytes, budget);
 
 		if (offset == NS_NO_HEAD)
-			offset = ns_room_empty(thread, i, choice->bytes);
+			offset = ns_room_empty(thread, i, choice->bytes, &looks);
 		if (offset == NS_NO_HEAD)
 			continue;
 		*ret = (struct ns_room){ .arena = i, .offset = offset };

@@ -100,7 +100,10 @@ struct value {
 	size_t size;
 };
 
-/* One that cannot be read goes from the store. */
+/*
+ * One that cannot be read goes from the store. Who waits for a disk is away meanwhile, as nothing that dies could
+ * be used again before it comes back; what it has of the store is pinned.
+ */
 static int read_tail(struct ns_thread *thread, const struct ns_store *store,
                      const struct ns_object *object, char *to, struct np_error *err)
 {
@@ -109,7 +112,9 @@ static int read_tail(struct ns_thread *thread, const struct ns_store *store,
 
 	if (bytes == 0)
 		return 0;
+	ns_thread_go(thread);
 	rc = ns_tail_read_now(ns_store_tails(store), object->tail, 0, to, (size_t)bytes);
+	ns_thread_come(thread);
 	if (rc == -EIO)
 		ns_store_lose(thread, object, rc);
 	if (rc < 0)
@@ -166,7 +171,7 @@ int ns_callers_get(struct ns_callers *callers, const char *key, size_t key_len, 
 	return rc;
 }
 
-/* On failure the draft is dropped. */
+/* On failure the draft is dropped, which is nobody else's meanwhile. Away as read_tail() is. */
 static int copy_in(struct ns_thread *thread, const struct ns_store *store, struct ns_draft *draft,
                    const char *value, struct np_error *err)
 {
@@ -174,9 +179,12 @@ static int copy_in(struct ns_thread *thread, const struct ns_store *store, struc
 
 	if (draft->head_bytes > 0)
 		memcpy(draft->head, value, draft->head_bytes);
-	if (draft->tail_bytes > 0)
+	if (draft->tail_bytes > 0) {
+		ns_thread_go(thread);
 		rc = ns_tail_write_now(ns_store_tails(store), draft->object->tail,
 		                       value + draft->head_bytes, draft->tail_bytes);
+		ns_thread_come(thread);
+	}
 	if (rc == 0)
 		return 0;
 	ns_store_write_failed(thread, rc);

@@ -97,4 +97,5 @@ endforeach()
 # Megabytes through checksums, which sanitizers make slow.
 set_tests_properties(unit.server.tails PROPERTIES TIMEOUT 300)
 # Reads and writes that fail, or do less than they were told.
+target_link_options(test_server_callers PRIVATE -Wl,--wrap=pread,--wrap=pwrite)
 target_link_options(test_server_tail_io PRIVATE -Wl,--wrap=pread,--wrap=pwrite,--wrap=fallocate)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "made_pool.h"
 #include "made_store.h"
 
 #include <pthread.h>
@@ -15,6 +16,7 @@ static struct ns_callers *create(struct made *made, unsigned threads)
 		.config = &made->config,
 		.arenas = made->arenas,
 		.arena_count = 1,
+		.tails = made->tails,
 		.far_node = plan.node,
 		.threads_max = threads,
 		.hash_seed = 42,
@@ -138,12 +140,82 @@ static void more_threads_than_places_wait_for_each_other(void **state)
 	destroy(&made, callers);
 }
 
+/* ---- a disk that is slow ---- */
+
+enum {
+	OVERWRITES = 40000,
+	OVERWRITTEN_BYTES_MAX = 4 << 20,
+	SLOW_BYTES = 2 * NS_TAIL_CHUNK_BYTES,
+};
+
+/* Does what others can do in the time that one read or write takes. */
+static struct ns_thread *other;
+
+static void overwrite(void)
+{
+	struct ns_store_request request = { .key = "b", .key_len = 1 };
+
+	for (int i = 0; other != NULL && i < OVERWRITES; i++) {
+		struct ns_draft draft;
+		uint64_t cas;
+
+		assert_number(ns_draft_begin(other, &request, &draft, NULL), 0);
+		assert_number(ns_draft_store(other, &draft, NS_SET, 0, 0, &cas), NS_STORED);
+		ns_thread_rest(other);
+	}
+}
+
+ssize_t __real_pread(int fd, void *to, size_t count, off_t offset);
+ssize_t __wrap_pread(int fd, void *to, size_t count, off_t offset);
+ssize_t __wrap_pread(int fd, void *to, size_t count, off_t offset)
+{
+	overwrite();
+	return __real_pread(fd, to, count, offset);
+}
+
+ssize_t __real_pwrite(int fd, const void *from, size_t count, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *from, size_t count, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *from, size_t count, off_t offset)
+{
+	overwrite();
+	return __real_pwrite(fd, from, count, offset);
+}
+
+static void who_waits_for_a_disk_keeps_no_memory_from_others(void **state)
+{
+	struct made made = made_default(1, 4);
+	struct pool pool;
+	struct ns_callers *callers;
+	struct host *host = *state;
+	char *bytes = make_bytes(1, SLOW_BYTES);
+	struct np_error err;
+	char *value = NULL;
+	size_t size;
+
+	open_pool(host, "pool", &pool);
+	made.tails = pool.tails;
+	callers = create(&made, 4);
+	other = ns_thread_join(made.store, 1);
+	assert_np_ok(ns_callers_set(callers, "a", 1, bytes, SLOW_BYTES, &err), &err);
+	assert_np_ok(ns_callers_get(callers, "a", 1, &value, &size, &err), &err);
+	assert_number(size, SLOW_BYTES);
+	assert_memory_equal(value, bytes, size);
+	assert_true(made_counts(&made).metadata_bytes < OVERWRITTEN_BYTES_MAX);
+	ns_thread_leave(other);
+	other = NULL;
+	free(value);
+	free(bytes);
+	destroy(&made, callers);
+	ns_tails_close(pool.tails);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_set_is_got_and_deleted),
 		cmocka_unit_test(keys_and_values_that_cannot_be_are_refused),
 		cmocka_unit_test(more_threads_than_places_wait_for_each_other),
+		host_test(who_waits_for_a_disk_keeps_no_memory_from_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

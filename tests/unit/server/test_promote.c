@@ -530,6 +530,30 @@ static void what_others_do_meanwhile_is_not_lost(void **state)
 	}
 }
 
+static void one_of_two_wins_of_whom_one_found_it_before_it_moved(void **state)
+{
+	(void)state;
+	for (int first = 0; first < 2; first++) {
+		struct half_moved half;
+		struct made *made = &half.setting.made;
+		const struct ns_object *found[2];
+
+		check_case("%s asks first", first == 0 ? "who found the old one" : "the other one");
+		begin_move(&half);
+		found[0] = made_get(made, "b");
+		assert_true(end_move(&half));
+		found[1] = made_get(made, "b");
+		assert_ptr_not_equal(found[0], found[1]);
+		assert_true(ns_store_win(made->thread, found[first]));
+		assert_false(ns_store_win(made->thread, found[1 - first]));
+		assert_false(ns_store_win(made->thread, found[first]));
+		for (int i = 0; i < 2; i++)
+			ns_object_unpin(made->thread, found[i]);
+		check_sound(made);
+		destroy(&half.setting);
+	}
+}
+
 static void an_eviction_meanwhile_has_its_way(void **state)
 {
 	struct half_moved half;
@@ -672,6 +696,7 @@ int main(void)
 		cmocka_unit_test(a_hot_block_moves_in_one_go),
 		cmocka_unit_test(a_hot_block_changes_places_with_the_coldest),
 		cmocka_unit_test(what_others_do_meanwhile_is_not_lost),
+		cmocka_unit_test(one_of_two_wins_of_whom_one_found_it_before_it_moved),
 		cmocka_unit_test(an_eviction_meanwhile_has_its_way),
 		cmocka_unit_test(who_reads_the_old_one_sees_it_whole),
 		cmocka_unit_test(a_moved_object_goes_with_the_flush_that_it_was_before),

@@ -371,22 +371,75 @@ static void a_flush_to_come_takes_what_is_there_then(void **state)
 	assert_text(made_value_at(made, "c", at_s), "3");
 }
 
-static void any_number_of_flushes_leaves_only_what_came_after(void **state)
+static void set_number(struct made *made, int number)
 {
-	struct made *made = *state;
 	char key[16];
 
-	for (int i = 0; i < 100; i++) {
-		(void)snprintf(key, sizeof(key), "%d", i);
-		made_set(made, key, "v");
+	(void)snprintf(key, sizeof(key), "%d", number);
+	made_set(made, key, "v");
+	if (number % 64 == 0)
+		ns_thread_rest(made->thread);
+}
+
+static bool is_there(struct made *made, int number)
+{
+	char key[16];
+
+	(void)snprintf(key, sizeof(key), "%d", number);
+	return number >= 0 && made_value(made, key) != NULL;
+}
+
+/* More than generations can be told, and with nobody who sweeps but the flushes. */
+static void any_number_of_flushes_leaves_only_what_came_after(void **state)
+{
+	static const int behind[] = { 1, 2, 15, 16, 17, 512, 1024, 2046, 2047, 2048, 2049, 4096 };
+	enum { FLUSHES = 10000, COUNT = sizeof(behind) / sizeof(behind[0]) };
+	struct made *made = *state;
+
+	for (int i = 0; i < FLUSHES; i++) {
+		set_number(made, i);
+		assert_true(is_there(made, i));
 		ns_store_flush(made->store, made->now_s);
+		/* Each is looked at once only, as who is found to be gone is removed. */
+		for (int j = 0; j < COUNT; j++) {
+			int number = i + 1 - behind[j];
+
+			if (number % COUNT == j)
+				assert_false(is_there(made, number));
+		}
 	}
 	made_set(made, "last", "v");
-	for (int i = 0; i < 100; i++) {
-		(void)snprintf(key, sizeof(key), "%d", i);
-		assert_null(made_value(made, key));
-	}
+	for (int i = 0; i < FLUSHES; i++)
+		assert_false(is_there(made, i));
 	assert_text(made_value(made, "last"), "v");
+}
+
+/* What one has removed shows how far it went. */
+static void no_flush_has_to_remove_all_there_was(void **state)
+{
+	enum { OBJECTS = 20000, FLUSHES = 1500, PART_MAX = OBJECTS / 20 };
+	struct made *made = *state;
+	uint64_t before = 0;
+	uint64_t there;
+
+	for (int i = 0; i < OBJECTS; i++)
+		set_number(made, i);
+	there = made_counts(made).objects;
+	assert_true(there > OBJECTS / 2);
+	for (int i = 0; i < FLUSHES; i++) {
+		uint64_t removed;
+
+		set_number(made, OBJECTS + i);
+		ns_store_flush(made->store, made->now_s);
+		removed = made_counts(made).expired - before;
+		assert_true(removed < PART_MAX);
+		before += removed;
+	}
+	assert_true(before >= there);
+	/* A sweep that was in the middle when the last one came is not over before all have gone. */
+	while (ns_store_sweep(made->thread, made->now_s, 100))
+		;
+	assert_number(made_counts(made).objects, 0);
 }
 
 /* ---- changes ---- */
@@ -669,6 +722,7 @@ int main(void)
 		store_test(a_flush_takes_what_is_there_and_nothing_later),
 		store_test(a_flush_to_come_takes_what_is_there_then),
 		store_test(any_number_of_flushes_leaves_only_what_came_after),
+		store_test(no_flush_has_to_remove_all_there_was),
 		store_test(a_key_is_deleted_once),
 		store_test(touch_changes_the_time_and_nothing_else),
 		store_test(a_value_grows_at_both_ends),

@@ -3,6 +3,7 @@
 #include "made_store.h"
 
 #include <stdio.h>
+#include <store/store_parts.h>
 
 enum { FULL_HEADS = MADE_BLOCK / MADE_HEAD };
 
@@ -239,6 +240,37 @@ static void a_full_head_gets_in_where_all_is_full_of_small_ones(void **state)
 	made_destroy(&made);
 }
 
+static void no_call_has_to_empty_blocks_all_alone(void **state)
+{
+	(void)state;
+	for (int alone = 0; alone < 2; alone++) {
+		struct made made = made_default(1, 192);
+		struct np_error err;
+		unsigned tries = 0;
+		int count;
+
+		check_case(alone ? "he comes once more" : "he tries until it works");
+		made.config.objects_max = 1 << 20;
+		made_create(&made);
+		count = fill_with_small(&made, 20);
+		assert_true(count > NS_LOOKS_FOR_ROOM);
+		assert_fails(set_full(&made, "b", 0, &err), -ENOSPC, &err,
+		             "blocks are still being emptied: try again");
+		/* Others who store go on with it, and so does the sweep. */
+		while (alone && ns_room_is_emptying(made.store, 0)) {
+			(void)ns_store_sweep(made.thread, made.now_s, 100);
+			assert_true(tries++ < 40000);
+		}
+		while (set_full(&made, "b", 0, &err) < 0) {
+			assert_false(alone);
+			assert_true(tries++ < 100);
+		}
+		assert_number(node_of(&made, "b0"), 1);
+		assert_true(made_counts(&made).objects > (uint64_t)count * 3 / 4);
+		made_destroy(&made);
+	}
+}
+
 static void a_small_one_gets_in_where_all_is_full_of_full_heads(void **state)
 {
 	struct made made = made_default(1, 64);
@@ -459,6 +491,7 @@ int main(void)
 		cmocka_unit_test(the_limit_on_objects_refuses_where_nobody_may_go),
 		cmocka_unit_test(empty_objects_have_a_limit_too),
 		cmocka_unit_test(a_full_head_gets_in_where_all_is_full_of_small_ones),
+		cmocka_unit_test(no_call_has_to_empty_blocks_all_alone),
 		cmocka_unit_test(a_small_one_gets_in_where_all_is_full_of_full_heads),
 		cmocka_unit_test(blocks_of_which_something_is_sent_are_left_alone),
 		cmocka_unit_test(rules_are_told_the_longest_prefix_first),

@@ -7,6 +7,7 @@
 #include "made_store.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <store/promote.h>
 #include <store/promote_parts.h>
@@ -391,6 +392,93 @@ static void no_thread_ever_sees_a_wrong_byte(void **state)
 	}
 }
 
+/* ---- what is changed in place must outlast who makes a new one of it ---- */
+
+enum { TOUCHES = 5000, LATER_S = 1000 };
+
+struct counter {
+	struct made *made;
+	uint64_t rounds; /* atomic */
+	bool is_over;    /* atomic */
+	bool appends;
+};
+
+static void *count_until_over(void *data)
+{
+	struct counter *counter = data;
+	struct ns_thread *thread = ns_thread_join(counter->made->store, 1);
+	uint64_t number;
+	uint64_t cas;
+
+	while (!__atomic_load_n(&counter->is_over, __ATOMIC_RELAXED)) {
+		if (counter->appends)
+			(void)ns_store_extend(thread, "n", 1, "", 0, false, 0, &cas, NULL);
+		else
+			(void)ns_store_add_number(thread, "n", 1, 1, false, 0, &number, &cas, NULL);
+		(void)__atomic_fetch_add(&counter->rounds, 1, __ATOMIC_RELEASE);
+		ns_thread_rest(thread);
+	}
+	ns_thread_leave(thread);
+	return NULL;
+}
+
+/* What was under way is linked by then. */
+static const struct ns_object *peek_after_round(struct counter *counter)
+{
+	struct made *made = counter->made;
+	uint64_t rounds = __atomic_load_n(&counter->rounds, __ATOMIC_ACQUIRE);
+
+	while (__atomic_load_n(&counter->rounds, __ATOMIC_ACQUIRE) == rounds)
+		sched_yield();
+	return ns_store_peek(made->thread, "n", 1, made->now_s);
+}
+
+/* Its time is the one it was given, and it is stale once it was made so. */
+static unsigned count_lost(struct counter *counter, uint32_t turn)
+{
+	struct made *made = counter->made;
+	uint32_t expires_s = made->now_s + LATER_S + turn;
+	const struct ns_object *object;
+	unsigned lost = 0;
+
+	(void)ns_store_touch(made->thread, "n", 1, expires_s);
+	object = peek_after_round(counter);
+	lost += __atomic_load_n(&object->expires_s, __ATOMIC_RELAXED) != expires_s;
+	ns_object_unpin(made->thread, object);
+	if (counter->appends)
+		return lost;
+	(void)ns_store_invalidate(made->thread, "n", 1, 0, UINT32_MAX);
+	object = peek_after_round(counter);
+	lost += (ns_object_mark(object, 0, 0) & NS_MARK_STALE) == 0;
+	ns_object_unpin(made->thread, object);
+	(void)made_store(made, "n", "0", NS_SET, 0);
+	return lost;
+}
+
+static void no_touch_or_invalidation_is_lost(void **state)
+{
+	(void)state;
+	for (int appends = 0; appends < 2; appends++) {
+		struct made made = made_default(1, 16);
+		struct counter counter = { .made = &made, .appends = appends != 0 };
+		unsigned lost = 0;
+		pthread_t thread;
+
+		check_case(appends ? "append" : "incr");
+		made_create(&made);
+		made_set(&made, "n", "0");
+		assert_number(pthread_create(&thread, NULL, count_until_over, &counter), 0);
+		for (uint32_t i = 0; i < TOUCHES; i++) {
+			lost += count_lost(&counter, i);
+			ns_thread_rest(made.thread);
+		}
+		__atomic_store_n(&counter.is_over, true, __ATOMIC_RELAXED);
+		pthread_join(thread, NULL);
+		assert_number(lost, 0);
+		made_destroy(&made);
+	}
+}
+
 /* ---- numbers: what is added must all be there ---- */
 
 enum { ADDITIONS = 3000 };
@@ -500,6 +588,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_thread_ever_sees_a_wrong_byte),
+		cmocka_unit_test(no_touch_or_invalidation_is_lost),
 		cmocka_unit_test(no_addition_is_lost),
 		cmocka_unit_test(a_key_that_is_overwritten_is_never_missing),
 	};
