@@ -18,10 +18,11 @@
 enum {
 	EVENTS_MAX = 64,
 	ACCEPTS_A_TURN = 64,
-	LAST_WORDS_MAX = 16, /* pieces of what one who is turned away had to say */
-	TICK_MS = 1000,      /* the longest sleep */
-	SWEEP_EVERY_MS = 10, /* or later: when there is a turn */
-	SWEEP_AT_ONCE = 512, /* objects looked at */
+	LAST_ACCEPTS_MAX = 64, /* turns of these, at the end */
+	LAST_WORDS_MAX = 16,   /* pieces of what one who is turned away had to say */
+	TICK_MS = 1000,        /* the longest sleep */
+	SWEEP_EVERY_MS = 10,   /* or later: when there is a turn */
+	SWEEP_AT_ONCE = 512,   /* objects looked at */
 	SWEEP_A_TICK = 4096,
 };
 
@@ -402,6 +403,21 @@ static void accept_all(struct worker *worker)
 
 /* ---- stopping ---- */
 
+/* To the kernel they are connected already, and to close the listener would reset them. */
+static void accept_last(struct worker *worker)
+{
+	const struct ns_worker_setup *setup = worker->setup;
+
+	for (size_t i = 0; i < setup->listener_count; i++) {
+		struct ns_listener *listener = &setup->listeners[i];
+
+		listener->may_have_more = true;
+		for (unsigned turn = 0; turn < LAST_ACCEPTS_MAX && listener->may_have_more; turn++)
+			accept_some(worker, listener);
+	}
+	worker->may_accept_more = false;
+}
+
 static void begin_stopping(struct worker *worker)
 {
 	const struct ns_worker_setup *setup = worker->setup;
@@ -413,6 +429,7 @@ static void begin_stopping(struct worker *worker)
 		worker->stop_by_ns = worker->now_ns + NS_DRAIN_MS * INT64_C(1000000);
 	if (worker->is_stopping)
 		return;
+	accept_last(worker);
 	worker->is_stopping = true;
 	if (setup->steering) {
 		ns_steering_end(setup->steering, setup->index);
@@ -431,6 +448,8 @@ static void begin_stopping(struct worker *worker)
 	}
 	for (struct ns_connection *at = worker->connections; at; at = next) {
 		next = at->next;
+		/* A request may lie in the socket, unseen. */
+		at->can_read = true;
 		queue(worker, at);
 	}
 }

@@ -35,6 +35,8 @@ def is_refused(family, address):
             return False
         except (ConnectionRefusedError, FileNotFoundError):
             return True
+        except ConnectionResetError:
+            return False  # just when it was closed
 
 
 def until(is_so, what):
