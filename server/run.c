@@ -9,6 +9,7 @@
 #include "../probe/base/cli.h"
 #include "placement.h"
 #include "server_data.h"
+#include "worker/worker.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -158,7 +159,7 @@ static int give_socket_away(const struct ns_options *options, struct np_error *e
 	return lchown(path, uid, gid) < 0 ? np_error_sys(err, errno, "%s", path) : 0;
 }
 
-enum { FILES_ELSE = 64, FILES_A_WORKER = 8 };
+enum { FILES_ELSE = 64 + NS_ADMIN_CONNECTIONS_MAX, FILES_A_WORKER = 8 };
 
 /* One more than may be is turned away with words: that too takes a file. While root, who may raise the hard limit. */
 static int raise_files(const struct ns_server *server, struct np_error *err)

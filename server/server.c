@@ -45,7 +45,8 @@ struct ns_server {
 	unsigned worker_count;
 	char *auth;
 	int stop_fd;
-	uint32_t connections; /* atomic: of all workers */
+	uint32_t connections;       /* atomic: of all workers */
+	uint32_t admin_connections; /* atomic */
 	struct ns_server_state state;
 };
 
@@ -590,6 +591,7 @@ static void set_up(struct ns_server *server, unsigned index, struct thread *ret)
 			.steering = server->steering,
 			.stop_fd = server->stop_fd,
 			.connections = &server->connections,
+			.admin_connections = &server->admin_connections,
 		},
 	};
 }

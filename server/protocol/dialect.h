@@ -27,7 +27,11 @@ struct ns_body {
 	 * None of them come from the peer; the session moves them into the draft, which can have a tail.
 	 */
 	const char *source;
-	int rc; /* to finish(): 0, or -ENOSPC, -EIO, -ENOMEM of a tail that could not be written */
+	/*
+	 * To finish(): 0; -ENOSPC, -EIO, -ENOMEM of a tail that could not be written; -ETIMEDOUT: it came slowly, and
+	 * others had need of its room (then the draft is gone).
+	 */
+	int rc;
 };
 
 struct ns_dialect {

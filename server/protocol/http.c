@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEFAULT_TYPE "application/octet-stream"
+
 /* Values whose length is told by chunks alone are gathered in memory of the connection first. */
 enum { NS_HTTP_GATHERED_MAX = 8 << 20 }; /* of one connection */
 
@@ -21,7 +23,7 @@ enum { NS_HTTP_GATHERED_MAX = 8 << 20 }; /* of one connection */
 struct put {
 	char key[NS_KEY_MAX];
 	size_t key_len;
-	uint8_t type;
+	uint8_t type;      /* taken, until there is a draft that has it */
 	enum ns_mode mode; /* what its conditions came to */
 	uint64_t cas;      /* with NS_CAS */
 };
@@ -43,8 +45,15 @@ static void *create(struct ns_session_context *context)
 	return calloc(1, sizeof(struct http));
 }
 
+static void drop_type(struct http *http, struct ns_session_context *context)
+{
+	ns_store_type_give(context->store, http->put.type);
+	http->put.type = 0;
+}
+
 static void drop_value(struct http *http, struct ns_session_context *context)
 {
+	drop_type(http, context);
 	context->gathered_bytes -= http->value_room;
 	free(http->value);
 	http->value = NULL;
@@ -131,7 +140,7 @@ static void answer_object(struct http *http, struct ns_session_context *context,
 		return;
 	}
 	if (!type)
-		type = "application/octet-stream";
+		type = DEFAULT_TYPE;
 	ns_http_answer_begin(&answer, &http->request.manner, part == NS_HTTP_PART ? 206 : 200);
 	ns_http_answer_number(&answer, "Content-Length", count);
 	ns_http_answer_tag(&answer, cas);
@@ -272,6 +281,8 @@ static void refuse_draft(struct http *http, int rc, struct ns_output *output)
 		       output);
 	else if (rc == -ENOSPC)
 		refuse(http, 507, "no room, and nothing that could make room", output);
+	else if (rc == -ETIMEDOUT)
+		refuse(http, 503, "it came so slowly that others had to get its room", output);
 	else if (rc == -EIO)
 		refuse(http, 500, "storage failed: the object is not stored", output);
 	else
@@ -286,7 +297,10 @@ static int begin_draft(struct http *http, struct ns_session_context *context, ui
 		                            .bytes = bytes,
 		                            .type = http->put.type };
 
-	return ns_draft_begin(context->thread, &request, ret, NULL);
+	int rc = ns_draft_begin(context->thread, &request, ret, NULL);
+
+	drop_type(http, context);
+	return rc;
 }
 
 /* The value is in the draft. */
@@ -430,6 +444,27 @@ static bool settle_conditions(struct http *http, struct ns_session_context *cont
 	return true;
 }
 
+/* What is told of an object without one is not kept. False: refused. */
+static bool take_type(struct http *http, struct ns_session_context *context,
+                      struct ns_output *output)
+{
+	struct ns_http_text type = http->request.head.content_type;
+	int rc;
+
+	http->put.type = 0;
+	if (type.len == 0 || ns_http_is(type, DEFAULT_TYPE))
+		return true;
+	rc = ns_store_type_take(context->store, type.text, type.len, &http->put.type);
+	if (rc == -EINVAL)
+		refuse(http, 415, "a Content-Type of more than 127 bytes would be lost", output);
+	else if (rc < 0)
+		refuse(http, 507,
+		       "objects have 255 other types, which is the most: send another "
+		       "Content-Type, or none",
+		       output);
+	return rc == 0;
+}
+
 /* False: refused. */
 static bool read_put(struct http *http, struct ns_session_context *context,
                      struct ns_output *output)
@@ -454,13 +489,7 @@ static bool read_put(struct http *http, struct ns_session_context *context,
 		refuse(http, fault.status, fault.why, output);
 		return false;
 	}
-	if (!settle_conditions(http, context, output))
-		return false;
-	put->type = 0;
-	if (head->content_type.len > 0 && head->content_type.len <= NS_HTTP_TYPE_MAX)
-		put->type = ns_store_type(context->store, head->content_type.text,
-		                          head->content_type.len);
-	return true;
+	return settle_conditions(http, context, output) && take_type(http, context, output);
 }
 
 static void invite_body(const struct http *http, struct ns_output *output)
@@ -513,6 +542,7 @@ static enum ns_step finish(void *state, struct ns_session_context *context, stru
 	if (!http->is_putting || body->is_dropped)
 		return NS_STEP_DONE;
 	http->request.head.length = 0; /* the body is read */
+	/* What was true of its head may have changed since. */
 	if (ns_http_is_draining(context))
 		http->request.manner.keeps_alive = false;
 	if (body->rc == 0) {

@@ -8,10 +8,7 @@
 
 #include "output.h"
 
-enum {
-	NS_HTTP_ANSWER_MAX = 1024,
-	NS_HTTP_TYPE_MAX = 255 /* of a Content-Type that is kept: fits with all else */
-};
+enum { NS_HTTP_ANSWER_MAX = 1024 }; /* with a Content-Type of NS_TYPE_TEXT_MAX */
 
 /* How the request at hand is to be answered. */
 struct ns_http_manner {

@@ -7,10 +7,15 @@
  *
  * What does not fit a head goes to buffers of the tail. There may be none for the moment: then the session
  * waits, what has come stays in its buffer, and it goes on when it is woken.
+ *
+ * A head is taken when the request has come, before the value has. So a value that does not come along is listed
+ * (upload.h), and when all that are listed hold more of an arena than they may, one of them is given up: its room
+ * goes back, the rest of it is swallowed, and the dialect is told at its end.
  */
 #include "dialect.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +36,7 @@ struct ns_session {
 	uint64_t body_got;
 	bool is_in_body;
 	struct ns_tail_write *write; /* of the body's tail */
+	struct ns_upload upload;     /* of the body, from when more of it had to come */
 	struct ns_tail_waiter waiter;
 
 	bool is_amid;    /* part of a request has been taken in */
@@ -97,6 +103,7 @@ void ns_session_free(struct ns_session *session)
 	if (!session)
 		return;
 	end_write(session);
+	ns_upload_end(&session->context->uploads, &session->upload);
 	if (session->is_in_body && !session->body.is_dropped && !session->body.memory)
 		ns_draft_drop(session->context->thread, &session->body.draft);
 	if (session->state)
@@ -166,6 +173,9 @@ static void body_filled(struct ns_session *session, size_t count)
 	if (session->write && session->body_got >= session->body.draft.head_bytes)
 		ns_tail_write_filled(session->write, count);
 	session->body_got += count;
+	ns_upload_got(&session->context->uploads, &session->upload, count);
+	if (session->body_got == session->body.bytes)
+		ns_upload_end(&session->context->uploads, &session->upload);
 }
 
 /* Whether it is whole, and written; *ret_rc: with what result. */
@@ -238,11 +248,77 @@ static bool move_body(struct ns_session *session)
 	return true;
 }
 
+/* ---- values that do not come ---- */
+
+static void give_up(struct ns_session *session)
+{
+	ns_upload_end(&session->context->uploads, &session->upload);
+	end_write(session);
+	ns_draft_drop(session->context->thread, &session->body.draft);
+	session->body.rc = -ETIMEDOUT;
+	/* It may be waiting for a buffer, and now need not. */
+	wake(session);
+}
+
+static struct ns_session *session_of(struct ns_upload *upload)
+{
+	return (struct ns_session *)(void *)((char *)upload - offsetof(struct ns_session, upload));
+}
+
+/* Of an arena, for values that come to one worker and are not whole yet. */
+static uint64_t upload_share(const struct ns_session_context *context, uint8_t arena)
+{
+	uint64_t all = ns_store_arena_bytes(context->store, arena);
+
+	return all / NS_UPLOAD_SHARE / context->server->worker_count;
+}
+
+/* More of it has to come. */
+static void list_upload(struct ns_session *session)
+{
+	struct ns_uploads *uploads = &session->context->uploads;
+	struct ns_upload *upload = &session->upload;
+	const struct ns_body *body = &session->body;
+	struct ns_upload *slowest;
+	uint64_t share;
+
+	if (upload->is_listed || body->is_dropped || body->memory || body->source || body->rc < 0)
+		return;
+	upload->arena = body->draft.object->arena;
+	upload->head_bytes = body->draft.head_bytes;
+	ns_upload_begin(uploads, upload);
+	share = upload_share(session->context, upload->arena);
+	while (uploads->head_bytes[upload->arena] > share &&
+	       (slowest = ns_uploads_slowest(uploads, upload)) != NULL)
+		give_up(session_of(slowest));
+}
+
+void ns_sessions_hurry(struct ns_session_context *context)
+{
+	bool is_wanted = context->tails && ns_tail_io_is_wanted(context->tails);
+	struct ns_upload *next;
+
+	for (struct ns_upload *at = context->uploads.first; at; at = next) {
+		struct ns_session *session = session_of(at);
+		bool is_slow = at->was_seen && at->got_bytes < NS_UPLOAD_STEP_BYTES;
+
+		next = at->next;
+		at->was_seen = true;
+		at->got_bytes = 0;
+		if (is_wanted && session->write && !ns_tail_write_pause(session->write) && is_slow)
+			give_up(session);
+	}
+}
+
 static bool go_on_with_body(struct ns_session *session)
 {
 	int rc;
 
-	if (!move_body(session) || !is_body_done(session, &rc))
+	if (!move_body(session)) {
+		list_upload(session);
+		return false;
+	}
+	if (!is_body_done(session, &rc))
 		return false;
 	if (rc < 0)
 		ns_store_write_failed(session->context->thread, rc);

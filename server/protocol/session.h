@@ -10,6 +10,7 @@
 #define NS_SESSION_H
 
 #include "state.h"
+#include "upload.h"
 #include <sys/uio.h>
 
 /* Limits on what one peer can make us keep. */
@@ -21,7 +22,9 @@ enum {
 	NS_OUTPUT_PINNED_MAX = 1 << 20, /* bytes of heads that stay where they are, likewise */
 	NS_GATHERED_MAX = 64 << 20,     /* of gathered_bytes, unless one value alone is longer */
 	NS_TURN_COMMANDS_MAX = 64,      /* served before others get their turn */
-	NS_TAIL_BUFFERS = 64 /* of NS_TAIL_CHUNK_BYTES, for pools, of all sessions of a worker */
+	NS_TAIL_BUFFERS = 64, /* of NS_TAIL_CHUNK_BYTES, for pools, of all sessions of a worker */
+	NS_UPLOAD_SHARE = 2, /* values that are not whole have one in so many of an arena's bytes */
+	NS_UPLOAD_STEP_BYTES = 4096 /* a second, by who has a buffer that others wait for */
 };
 
 /* What all sessions of a worker share. */
@@ -35,6 +38,7 @@ struct ns_session_context {
 	struct ns_store *store;
 	uint32_t now_s; /* of the store's clock, kept by the worker each turn */
 	char date[32];  /* HTTP's Date, kept by the worker each second; not terminated by CRLF */
+	struct ns_uploads uploads;
 	uint64_t gathered_bytes; /* of values in chunks or to be appended, of all its connections */
 	const char *auth; /* contents of the auth file, "user:password" a line; NULL = open */
 	bool is_from_afar; /* the peer of the next session is on another machine; set before it is created */
@@ -80,6 +84,12 @@ bool ns_session_is_over(const struct ns_session *session);
 
 /* The peer reads nothing: what was read ahead for it is given back, and read again when it is needed. */
 void ns_session_pause(struct ns_session *session);
+
+/*
+ * Once a second, for all sessions of the context: where others wait for buffers of pools, those that have one give
+ * it back. Who has begun to fill it and hardly goes on loses his value with it, and is told so at its end.
+ */
+void ns_sessions_hurry(struct ns_session_context *context);
 
 /* What it waits for, for deadlines. */
 enum ns_waiting { NS_IDLE, NS_IN_HEAD, NS_IN_BODY, NS_SENDING, NS_IN_STORAGE };

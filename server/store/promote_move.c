@@ -56,6 +56,7 @@ static struct ns_object *copy_object(struct ns_store *store, const struct ns_obj
 		from->fifo.generation_high; /* the rest comes with the marks */
 	object->key_len = from->key_len;
 	object->type = from->type;
+	ns_store_type_share(store, object->type);
 	object->flags = from->flags;
 	object->pins = 1; /* ours until it is settled */
 	memcpy(object->key, from->key, from->key_len);

@@ -165,8 +165,6 @@ void ns_store_free(struct ns_store *store)
 		next = thread->next;
 		free(thread);
 	}
-	for (size_t i = 0; i < store->types.count; i++)
-		free(store->types.texts[i]);
 	pthread_mutex_destroy(&store->types.lock);
 	pthread_mutex_destroy(&store->sweep.lock);
 	pthread_mutex_destroy(&store->lock);

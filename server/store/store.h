@@ -126,7 +126,7 @@ void ns_thread_served_tail(struct ns_thread *thread, uint64_t bytes);
  * ns_store_last_loss(). It stays the caller's to unpin.
  */
 void ns_store_lose(struct ns_thread *thread, const struct ns_object *object, int rc);
-/* A draft's tail could not be written: counted, by why. */
+/* A draft's tail could not be written, or (-ETIMEDOUT) its room was taken from it: counted, by why. */
 void ns_store_write_failed(struct ns_thread *thread, int rc);
 /* -errno of the last one that was lost; 0: none was. */
 int ns_store_last_loss(const struct ns_store *store);
@@ -215,9 +215,19 @@ bool ns_store_sweep(struct ns_thread *thread, uint32_t now_s, size_t most);
 
 /* ---- content types of HTTP ---- */
 
-/* The number of a type's text, made if new; 0 when it is too long or there are too many (255). */
-uint8_t ns_store_type(struct ns_store *store, const char *text, size_t len);
-const char *ns_store_type_text(const struct ns_store *store, uint8_t type); /* NULL for 0 */
+enum {
+	NS_TYPES_MAX = 255, /* at a time; those of no object make room for others */
+	NS_TYPE_TEXT_MAX = 127
+};
+
+/*
+ * The number of a type's text, kept for the caller until ns_store_type_give(); an object that is made with it keeps
+ * it too. It takes a lock. -EINVAL: empty, or too long; -ENOSPC: all numbers are in use
+ */
+int ns_store_type_take(struct ns_store *store, const char *text, size_t len, uint8_t *ret);
+void ns_store_type_give(struct ns_store *store, uint8_t type); /* 0: nothing */
+/* Of an object that the caller has pinned, or of a number that it has taken; NULL for 0. */
+const char *ns_store_type_text(const struct ns_store *store, uint8_t type);
 
 /* ---- placing ---- */
 
@@ -313,6 +323,7 @@ struct ns_arena_counts {
 	uint64_t objects;
 };
 size_t ns_store_arena_count(const struct ns_store *store);
+uint64_t ns_store_arena_bytes(const struct ns_store *store, size_t arena); /* taken or not */
 struct ns_arena_counts ns_store_arena(const struct ns_store *store, size_t arena);
 
 #endif

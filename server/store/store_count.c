@@ -98,6 +98,13 @@ size_t ns_store_arena_count(const struct ns_store *store)
 	return store->arena_count;
 }
 
+uint64_t ns_store_arena_bytes(const struct ns_store *store, size_t arena)
+{
+	const struct ns_arena *mapped = store->arenas[arena].mapped;
+
+	return (uint64_t)mapped->block_bytes * mapped->block_count;
+}
+
 struct ns_arena_counts ns_store_arena(const struct ns_store *store, size_t arena)
 {
 	struct ns_store_arena *of = &store->arenas[arena];

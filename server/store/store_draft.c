@@ -57,7 +57,7 @@ static uint32_t fifo_units(uint64_t head_bytes)
 	return head_bytes == 0 ? 1 : (uint32_t)((head_bytes + 63) / 64);
 }
 
-static void fill(struct ns_object *object, const struct ns_store *store,
+static void fill(struct ns_object *object, struct ns_store *store,
                  const struct ns_store_request *request, const struct ns_room *room)
 {
 	memset(object, 0, offsetof(struct ns_object, key));
@@ -71,6 +71,7 @@ static void fill(struct ns_object *object, const struct ns_store *store,
 	object->flags = request->flags;
 	object->expires_s = request->expires_s;
 	object->type = request->type;
+	ns_store_type_share(store, object->type);
 	object->pins = 1;
 	memcpy(object->key, request->key, request->key_len);
 }
@@ -139,7 +140,7 @@ void ns_draft_drop(struct ns_thread *thread, struct ns_draft *draft)
 	if (object->tail != 0)
 		ns_tail_unpin(store->tails, object->tail);
 	ns_room_give(store, object->arena, object->head, draft->head_bytes);
-	ns_object_give(store->memory, object, object->key_len);
+	ns_object_free(store, object);
 	*draft = (struct ns_draft){ 0 };
 }
 

@@ -39,8 +39,6 @@ enum {
 	NS_LOOKS_FOR_ROOM = 262144, /* the same, where blocks are emptied: some tens of ms */
 	NS_EXPIRED_SEEN_MAX = 64,   /* that a thread remembers until it rests */
 	NS_RULES_MAX = 256,
-	NS_TYPES_MAX = 255,
-	NS_TYPE_TEXT_MAX = 127,
 };
 
 /* Without objects_max there are at most so many bytes of arenas to an object, as objects take RAM too. */
@@ -118,10 +116,15 @@ struct ns_sweep {
 	struct ns_thread *own; /* for walks of ns_store_flush() */
 };
 
+struct ns_type {
+	uint32_t users; /* atomic; from 0 with the lock only */
+	uint8_t len;    /* of the text; both change with the lock, and without users */
+	char text[NS_TYPE_TEXT_MAX + 1];
+};
+
 struct ns_types {
 	pthread_mutex_t lock;
-	uint32_t count; /* atomic, of texts that are written */
-	char *texts[NS_TYPES_MAX];
+	struct ns_type list[NS_TYPES_MAX]; /* a number is a place, from 1 */
 };
 
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): what is written often stands apart
@@ -282,8 +285,13 @@ struct ns_terms {
 enum ns_outcome ns_draft_link(struct ns_thread *thread, struct ns_draft *draft,
                               const struct ns_terms *terms, uint64_t *ret_cas);
 
+/* store_type.c: one more user of a number that has some */
+void ns_store_type_share(struct ns_store *store, uint8_t type);
+
 /* store_thread.c */
 
+/* Nobody can look at it any more. */
+void ns_object_free(struct ns_store *store, struct ns_object *object);
 void ns_dead_list_add(struct ns_dead_list *list, struct ns_object *object);
 
 #endif

@@ -40,7 +40,7 @@ void ns_store_write_failed(struct ns_thread *thread, int rc)
 
 	if (rc == -ENOSPC)
 		ns_counter_add(&counts->storage_full, 1);
-	else if (rc == -ENOMEM)
+	else if (rc == -ENOMEM || rc == -ETIMEDOUT)
 		ns_counter_add(&counts->out_of_memory, 1);
 	else
 		ns_counter_add(&counts->storage_failed, 1);

@@ -43,6 +43,12 @@ static void stamp(struct ns_thread *thread)
 	append(&thread->stamped, &thread->dead);
 }
 
+void ns_object_free(struct ns_store *store, struct ns_object *object)
+{
+	ns_store_type_give(store, object->type);
+	ns_object_give(store->memory, object, object->key_len);
+}
+
 /* Those of one stamp stand together: the epochs are asked once for each. */
 static void free_past(struct ns_store *store, struct ns_dead_list *list)
 {
@@ -55,7 +61,7 @@ static void free_past(struct ns_store *store, struct ns_dead_list *list)
 			return;
 		past = object->cas;
 		list->first = object->fifo.next;
-		ns_object_give(store->memory, object, object->key_len);
+		ns_object_free(store, object);
 	}
 }
 

@@ -168,6 +168,11 @@ void ns_tail_io_reap(struct ns_tail_io *io)
 	io->is_reaping = false;
 }
 
+bool ns_tail_io_is_wanted(const struct ns_tail_io *io)
+{
+	return io->first != NULL;
+}
+
 bool ns_tail_io_is_busy(const struct ns_tail_io *io)
 {
 	return io->under_way > 0 || io->first;

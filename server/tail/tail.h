@@ -105,6 +105,9 @@ void ns_tail_io_reap(struct ns_tail_io *io);
 /* Whether anything is under way or waits for a buffer. */
 bool ns_tail_io_is_busy(const struct ns_tail_io *io);
 
+/* Whether anyone waits for a buffer. */
+bool ns_tail_io_is_wanted(const struct ns_tail_io *io);
+
 /* Called out of ns_tail_io_reap(), and only after a call that said "wait". */
 struct ns_tail_waiter {
 	void (*wake)(void *arg);
@@ -132,6 +135,11 @@ struct ns_tail_write *ns_tail_write_begin(struct ns_tail_io *io, uint32_t tail, 
  */
 size_t ns_tail_write_room(struct ns_tail_write *write, char **ret);
 void ns_tail_write_filled(struct ns_tail_write *write, size_t count);
+/*
+ * For as long as nothing comes to be put there: gives back a buffer that nothing is in, and takes one again when
+ * room is asked for. False: something is in it, so it is kept.
+ */
+bool ns_tail_write_pause(struct ns_tail_write *write);
 /* Once all is filled. 0 all is written; -EINPROGRESS wait; -ENOSPC, -EIO, -ENOMEM */
 int ns_tail_write_result(struct ns_tail_write *write);
 void ns_tail_write_end(struct ns_tail_write *write);

@@ -160,6 +160,15 @@ static void give_back(struct ns_tail_write *write)
 		ns_buffer_give(write->io, buffer);
 }
 
+bool ns_tail_write_pause(struct ns_tail_write *write)
+{
+	if (write->buffer && write->run.units > 0 && write->filled > 0)
+		return false;
+	if (write->buffer)
+		give_back(write);
+	return true;
+}
+
 size_t ns_tail_write_room(struct ns_tail_write *write, char **ret)
 {
 	uint64_t room;

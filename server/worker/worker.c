@@ -150,6 +150,18 @@ static int64_t next_deadline_ns(const struct worker *worker)
 
 /* ---- connections ---- */
 
+/* What connections of a kind are counted in, against their limit. */
+static uint32_t *count_of(const struct ns_worker_setup *setup, enum ns_session_kind kind)
+{
+	return kind == NS_SESSION_ADMIN ? setup->admin_connections : setup->connections;
+}
+
+static uint32_t limit_of(const struct ns_worker_setup *setup, enum ns_session_kind kind)
+{
+	return kind == NS_SESSION_ADMIN ? NS_ADMIN_CONNECTIONS_MAX
+	                                : setup->state->config->connections_max;
+}
+
 /* Events of this round may still name it: it is freed at the end. */
 static void bury(struct worker *worker, struct ns_connection *connection)
 {
@@ -183,11 +195,11 @@ static void free_dead(struct worker *worker)
 			worker->dead = connection;
 			continue;
 		}
+		__atomic_sub_fetch(count_of(worker->setup, connection->kind), 1, __ATOMIC_RELAXED);
 		ns_connection_free(connection);
 		__atomic_store_n(&counts->connections,
 		                 __atomic_load_n(&counts->connections, __ATOMIC_RELAXED) - 1,
 		                 __ATOMIC_RELAXED);
-		__atomic_sub_fetch(worker->setup->connections, 1, __ATOMIC_RELAXED);
 	}
 }
 
@@ -294,10 +306,11 @@ static void admit(struct worker *worker, int fd, enum ns_session_kind kind)
 {
 	const struct ns_worker_setup *setup = worker->setup;
 	struct ns_connection *connection;
-	uint32_t others = __atomic_fetch_add(setup->connections, 1, __ATOMIC_RELAXED);
+	uint32_t *count = count_of(setup, kind);
+	uint32_t others = __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 
 	ns_count(&worker->context.counts->connections_total, 1);
-	connection = others < setup->state->config->connections_max
+	connection = others < limit_of(setup, kind)
 	                     ? ns_connection_create(fd, kind, &worker->context)
 	                     : NULL;
 	if (connection && add_to_epoll(worker, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP, connection)) {
@@ -306,7 +319,7 @@ static void admit(struct worker *worker, int fd, enum ns_session_kind kind)
 		connection = NULL;
 	}
 	if (!connection) {
-		__atomic_sub_fetch(setup->connections, 1, __ATOMIC_RELAXED);
+		__atomic_sub_fetch(count, 1, __ATOMIC_RELAXED);
 		if (fd >= 0)
 			turn_away(worker, fd, kind);
 		return;
@@ -533,6 +546,7 @@ static void keep_time(struct worker *worker)
 	worker->tick_ns = worker->now_ns;
 	ns_date_write((int64_t)time(NULL), context->date);
 	pause_slow_readers(worker);
+	ns_sessions_hurry(context);
 	(void)ns_store_sweep(context->thread, context->now_s, SWEEP_A_TICK);
 }
 

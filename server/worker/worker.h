@@ -21,6 +21,9 @@ enum {
 	NS_DEADLINE_STEP_BYTES = 16384,
 };
 
+/* Of the admin port at a time, beside connections_max: who watches is not kept out by who uses it. */
+enum { NS_ADMIN_CONNECTIONS_MAX = 32 };
+
 /* Borrowed; the same for all workers but for the first five. */
 struct ns_worker_setup {
 	unsigned index; /* in state's lists */
@@ -34,7 +37,8 @@ struct ns_worker_setup {
 	const char *auth;
 	struct ns_steering *steering; /* NULL: connections stay where they are accepted */
 	int stop_fd; /* an eventfd, written to when all are to stop, and to stop at once */
-	uint32_t *connections; /* atomic: of all workers */
+	uint32_t *connections;       /* atomic: of all workers, but for ... */
+	uint32_t *admin_connections; /* ... these */
 };
 
 /*

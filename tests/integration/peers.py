@@ -5,8 +5,9 @@
     peers.py
 
 Over HTTP and memcache: heads and values that come byte by byte or not to their end, answers that nobody reads, resets in
-the middle, one connection too many, thousands of them one after the other, and old values that slow readers are still
-reading while their keys get new ones. NUMASTORE names the program. Status: 0, 1 failed, 77 cannot run here.
+the middle, one connection too many, thousands of them one after the other, values that are announced and do not come,
+a content type of its own for each value, and old values that slow readers are still reading while their keys get new
+ones. NUMASTORE names the program. Status: 0, 1 failed, 77 cannot run here.
 """
 
 import hashlib
@@ -22,6 +23,8 @@ from http_refusals import Answer, HttpNumastore, get, sized
 from memcache_servers import PATIENCE_S, Connection, check, check_equal, main_of
 
 LARGE = 256 << 10
+ADMIN_MOST = 32
+TYPES_MOST = 255
 DEADLINE_S = 1
 
 
@@ -166,6 +169,67 @@ def hoarders(server):
         connection.close()
 
 
+def send_all(connection, request):
+    try:
+        connection.send(request)
+    except OSError:  # who reads the answers will say what is wrong
+        pass
+
+
+def pipelined(server):
+    """10 000 requests at once, and no answer is read before all the others have been served."""
+    count, value = 10000, value_of(4, 4096)
+    store(server, b"/small", value)
+    before = resident_kib(server)
+    kept = []
+    for port, request in ((server.http, get(b"/small")), (server.port, b"get /small\r\n")):
+        connection = Connection(port)
+        sender = threading.Thread(target=send_all, args=(connection, request * count))
+        sender.start()
+        kept.append((connection, sender))
+    for _ in range(200):
+        check(fetch(server, b"/small") == value, "the others get it")
+        grown = resident_kib(server) - before
+        check(grown < 8 << 10, "it has grown by", grown, "KiB")
+    (http, _), (memcache, _) = kept
+    for i in range(count):
+        check(Answer(http).body == value, "HTTP's answer", i)
+        check_equal(memcache.read_until(b"END\r\n"), b"VALUE /small 0 4096\r\n" + value + b"\r\nEND\r\n", i)
+    for connection, sender in kept:
+        sender.join()
+        connection.close()
+
+
+def put_typed(server, path, content_type):
+    with Connection(server.http) as connection:
+        connection.send(sized(b"x", b"Content-Type: %s\r\n" % content_type, path))
+        return Answer(connection).status
+
+
+def type_of(server, path):
+    with Connection(server.http) as connection:
+        connection.send(get(path))
+        return Answer(connection).fields.get(b"content-type")
+
+
+def junk_types(server):
+    """A type that no object has any more takes no place; as long as all are in use the next one is refused."""
+    for i in range(1000):
+        check_equal(put_typed(server, b"/junk", b"junk/%d" % i), 201 if i == 0 else 204, "one more type")
+    check_equal(type_of(server, b"/junk"), b"junk/999", "its type")
+    server_delete(server, b"/junk")
+    for i in range(TYPES_MOST):
+        # What is gone is freed when all workers have come by.
+        eventually(lambda: put_typed(server, b"/t%d" % i, b"kept/%d" % i) in (201, 204), b"type %d" % i)
+    check_equal(put_typed(server, b"/more", b"one/more"), 507, "one type too many")
+    check_equal(put_typed(server, b"/more", b"kept/3"), 201, "one that is there")
+    check_equal(put_typed(server, b"/more", b"application/octet-stream"), 204, "what needs no place")
+    server_delete(server, b"/t7")
+    eventually(lambda: put_typed(server, b"/more", b"one/more") == 204, "that there is room again")
+    check_equal((type_of(server, b"/more"), type_of(server, b"/t254")), (b"one/more", b"kept/254"), "their types")
+    flush(server)
+
+
 def read_slowly(connection, count):
     got = b""
     while len(got) < count:
@@ -277,11 +341,34 @@ def one_too_many(server, most):
         check_equal(memcache.read_all(), b"ERROR Too many open connections\r\n", "memcache")
     with Connection(server.http) as http:
         check(http.read_all().startswith(b"HTTP/1.1 503 "), "HTTP")
+    watchers = [watch(server) for _ in range(ADMIN_MOST)]
+    with Connection(server.admin) as admin:
+        check(admin.read_all().startswith(b"HTTP/1.1 503 "), "one too many who watch")
     for connection in kept:
         check(is_answered(connection, server), "one that was there is not served any more")
+    for watcher in watchers:
+        watcher.close()
     for connection in kept:
         connection.close()
     eventually(lambda: fetch_or_none(server) == b"here", "that there is room again")
+
+
+def watch(server):
+    """A connection to the admin port, which has its own limit."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        connection = Connection(server.admin)
+        try:
+            connection.send(get(b"/healthz"))
+            answer = Answer(connection)
+            if answer.status == 200:
+                check_equal(answer.body, b"ok\n", "/healthz")
+                return connection
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        connection.close()
+        # Those of before may not all be gone yet.
+        check(time.monotonic() < end, "/healthz is not served")
 
 
 def is_answered(connection, server):
@@ -313,6 +400,36 @@ def come_and_go(server):
     before = resident_kib(server)
     burst(2000)
     check(resident_kib(server) - before < 4096, "it has grown by", resident_kib(server) - before, "KiB")
+
+
+def announced(_):
+    """More values are announced than there is memory for, and do not come: others store, and nothing goes for it."""
+    with HttpNumastore("-c", "1000", cores=2) as server:
+        store(server, b"/others", b"here")
+        peers = []
+        for i in range(400):
+            connection = Connection(server.http if i % 2 else server.port)
+            connection.send(sized(b"", path=b"/r")[:-2].replace(b"Length: 0", b"Length: %d" % LARGE) + b"\r\nx"
+                            if i % 2 else b"set r 0 0 %d\r\nx" % LARGE)
+            peers.append(connection)
+            if i % 40 == 39:
+                store(server, b"/large", value_of(i))
+                check(fetch(server, b"/large") == value_of(i), "another value")
+        check_equal(fetch(server, b"/others"), b"here", "what was there before")
+        # The first two had to go: they are told so when they have sent all, and stay in step.
+        peers[0].send(b"y" * (LARGE - 1) + b"\r\n")
+        check_equal(peers[0].read_until(b"\r\n"), b"SERVER_ERROR out of memory storing object\r\n", "memcache")
+        check(is_answered(peers[0], server), "memcache goes on")
+        peers[1].send(b"y" * (LARGE - 1))
+        check_equal(Answer(peers[1]).status, 503, "HTTP")
+        check(is_answered(peers[1], server), "HTTP goes on")
+        # And the last ones need not.
+        peers[-2].send(b"y" * (LARGE - 1) + b"\r\n")
+        check_equal(peers[-2].read_until(b"\r\n"), b"STORED\r\n", "memcache")
+        peers[-1].send(b"y" * (LARGE - 1))
+        check_equal(Answer(peers[-1]).status, 201, "HTTP")
+        for connection in peers:
+            connection.close()
 
 
 def silent(_):
@@ -356,9 +473,11 @@ def is_appended(server):
 def run():
     # A sanitizer keeps what was freed for a while, which is not what is measured here.
     os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
-    with HttpNumastore("--deadline", str(DEADLINE_S), "-I", str(1 << 20), "-c", "200", cores=2) as server:
+    with HttpNumastore("--deadline", str(DEADLINE_S), "-I", str(1 << 20), "-c", "200", "--admin-port", "-1",
+                       cores=2) as server:
+        server.admin = server.port_of("admin")
         with Others(server) as others:
-            for part in (too_slow, unread, hoarders, old_values, resets, half_closed, come_and_go):
+            for part in (too_slow, unread, hoarders, old_values, junk_types, resets, half_closed, come_and_go):
                 # What an earlier part took away.
                 store(server, b"/others", b"here")
                 part(server)
@@ -367,6 +486,10 @@ def run():
                 check(others.failure is None, others.failure)
         store(server, b"/others", b"here")
         one_too_many(server, 200)
+    # Who has still to read is not cut off there.
+    with HttpNumastore(cores=2) as server, Others(server):
+        pipelined(server)
+    announced(None)
     silent(None)
     appended(None)
 

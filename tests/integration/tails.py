@@ -605,6 +605,48 @@ def try_slow(directory):
     last.close()
 
 
+def stalled_writer(server, number):
+    """Has sent a head, and the beginning of a tail."""
+    size = 1 << 20
+    peer = socket.create_connection(("127.0.0.1", server.ports["memcache"]), timeout=PATIENCE_S)
+    peer.sendall(b"set stalled%d 5 0 %d\r\n" % (number, size) + value(100 + number, 1, size)[: HEAD + 1000])
+    return peer
+
+
+def end_stalled(cache, number, peer):
+    """It goes on after all; returns the answer."""
+    whole = value(100 + number, 1, 1 << 20)
+    peer.sendall(whole[HEAD + 1000 :] + b"\r\nversion\r\n")
+    file = peer.makefile("rb")
+    answer = file.readline()
+    check(file.readline().startswith(b"VERSION "), "out of step")
+    file.close()
+    found = cache.get(b"stalled%d" % number)
+    check(found == (whole if answer == b"STORED\r\n" else None), answer, "and something else is there")
+    return answer
+
+
+def try_stalled(directory):
+    """More values that do not go on than there are buffers: others are served, and lose nothing."""
+    size = 4 << 20
+    options = ("--cores", "1", "--deadline", "600")
+    with Server([make_pool(directory)], *options) as server, server.memcache() as cache:
+        check(cache.set(b"big", value(5, 1, size)) == b"STORED", "not stored")
+        peers = [stalled_writer(server, number) for number in range(100)]
+        for number in range(5):
+            check(cache.get(b"big") == value(5, 1, size), "who reads waits")
+            check(cache.set(b"other", value(6, number, size)) == b"STORED", "who writes waits")
+            check(cache.get(b"other") == value(6, number, size), "other bytes")
+        answers = [end_stalled(cache, number, peer) for number, peer in enumerate(peers)]
+        for peer in peers:
+            peer.close()
+        lost = answers.count(b"SERVER_ERROR out of memory storing object\r\n")
+        check(lost > 0 and lost + answers.count(b"STORED\r\n") == len(answers), answers)
+        check(int(cache.stats()["store_no_memory"]) == lost, "not counted")
+        cache.command(b"flush_all")
+        eventually(lambda: server.metrics()['numastore_pool_used_bytes{pool="0"}'] == 0, "an empty pool")
+
+
 CASES = {
     "sizes_uring": lambda directory: try_sizes(directory, "uring"),
     "sizes_threads": lambda directory: try_sizes(directory, "threads"),
@@ -616,6 +658,7 @@ CASES = {
     "write_error": try_write_error,
     "vanished": try_vanished,
     "slow": try_slow,
+    "stalled": try_stalled,
 }
 
 

@@ -37,14 +37,14 @@ add_test(NAME integration.soak COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/soak.py
 np_set_up_test(integration.soak integration 150)
 
 # Objects longer than their head.
-foreach(case sizes_uring sizes_threads concurrent killed refused full damaged write_error vanished slow)
+foreach(case sizes_uring sizes_threads concurrent killed refused full damaged write_error vanished slow stalled)
 	add_test(NAME integration.tails.${case} COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/tails.py
 		$<TARGET_FILE:numastore_program> ${case} ${CMAKE_C_COMPILER})
 	np_set_up_test(integration.tails.${case} integration 400)
 endforeach()
 
 # HTTP as users try it, and as nobody should; peers that misbehave.
-foreach(name http_curl http_refusals peers drain)
+foreach(name drain http_curl http_race http_refusals peers)
 	add_test(NAME integration.${name} COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/${name}.py)
 	np_set_up_test(integration.${name} integration 400)
 endforeach()

@@ -462,6 +462,63 @@ static void a_read_only_server_says_so(void **state)
 	tear_down(&f);
 }
 
+static void give(struct ns_session *session, const char *text)
+{
+	char *room;
+
+	assert_true(ns_session_room(session, &room) >= strlen(text));
+	memcpy(room, text, strlen(text));
+	ns_session_received(session, strlen(text));
+}
+
+static void a_value_that_came_while_the_server_drains_ends_its_connection(void **state)
+{
+	struct ns_session *session;
+	struct fixture f;
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	assert_non_null(out);
+	set_up(&f);
+	session = ns_session_create(NS_SESSION_HTTP, &f.context);
+	assert_non_null(session);
+	give(session, PUT_WITH("/a", "Content-Length: 3\r\n") "a");
+	assert_false(ns_session_is_over(session));
+	f.server.is_draining = true;
+	give(session, "bc");
+	take_output(session, out);
+	fclose(out);
+	assert_has(text, "HTTP/1.1 201 Created\r\n");
+	assert_has(text, "Connection: close\r\n");
+	assert_true(ns_session_is_over(session));
+	ns_session_free(session);
+	free(text);
+	tear_down(&f);
+}
+
+static void a_type_that_would_be_lost_is_refused(void **state)
+{
+	struct fixture f;
+	struct talk got;
+	char text[512];
+	char statuses[32];
+
+	(void)state;
+	set_up(&f);
+	snprintf(text, sizeof(text),
+	         PUT_WITH("/a", "Content-Type: %0127d\r\nContent-Length: 1\r\n") "x" PUT_WITH(
+			 "/a", "Content-Type: %0128d\r\nContent-Length: 1\r\n") "y" GET("/a"),
+	         1, 2);
+	got = talk(&f, text);
+	list_statuses(got.text, statuses, sizeof(statuses));
+	assert_text(statuses, "201 415 200");
+	assert_text(got.text + got.len - 5, "\r\n\r\nx");
+	free(got.text);
+	tear_down(&f);
+}
+
 /* ---- the admin port ---- */
 
 static struct talk ask(struct fixture *f, const char *text)
@@ -506,6 +563,8 @@ int main(void)
 		cmocka_unit_test(what_is_over_the_limit_in_chunks_is_refused),
 		cmocka_unit_test(a_value_that_breaks_off_is_not_stored),
 		cmocka_unit_test(a_read_only_server_says_so),
+		cmocka_unit_test(a_value_that_came_while_the_server_drains_ends_its_connection),
+		cmocka_unit_test(a_type_that_would_be_lost_is_refused),
 		cmocka_unit_test(the_admin_port_tells_health_and_metrics),
 	};
 

@@ -100,6 +100,12 @@ static enum ns_step finish(void *state, struct ns_session_context *context, stru
 	unsigned sum = 0;
 	uint64_t cas;
 
+	if (body->rc < 0) {
+		assert_number(body->rc, -ETIMEDOUT);
+		assert_null(body->draft.object);
+		ns_output_add(output, "too slow\n", 9);
+		return NS_STEP_DONE;
+	}
 	for (uint64_t i = 0; !body->is_dropped && i < body->bytes; i++)
 		sum = sum * 31 + (unsigned char)value[i];
 	ns_output_print(output, "got %llu %u\n", (unsigned long long)body->bytes, sum);
@@ -130,6 +136,7 @@ static const struct ns_dialect dialect = {
 
 struct peer {
 	struct made made;
+	struct ns_server_state server;
 	struct ns_session_context context;
 	struct ns_session *session;
 	char *got; /* all that it was sent */
@@ -143,6 +150,9 @@ static struct peer *peer_create(void)
 
 	peer->made = made_default(1, 4);
 	made_create(&peer->made);
+	peer->server.worker_count = 1;
+	peer->context.server = &peer->server;
+	peer->context.store = peer->made.store;
 	peer->context.thread = peer->made.thread;
 	peer->session = ns_session_create_speaking(&dialect, &peer->context);
 	peer->got = calloc(1, 12 << 20);
@@ -388,6 +398,99 @@ static void it_tells_what_it_waits_for(void **state)
 	}
 }
 
+/* ---- values that do not come ---- */
+
+enum { UPLOAD_BYTES = MADE_HEAD, UPLOADS_MAX = 4 * MADE_BLOCK / NS_UPLOAD_SHARE / MADE_HEAD };
+
+/* Of one worker, with the first byte of a value of UPLOAD_BYTES each. */
+static void begin_uploads(struct peer *peer, struct ns_session **sessions, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *room;
+
+		sessions[i] = ns_session_create_speaking(&dialect, &peer->context);
+		assert_non_null(sessions[i]);
+		assert_true(ns_session_room(sessions[i], &room) > 10);
+		memcpy(room, "put 4096\nx", 10);
+		ns_session_received(sessions[i], 10);
+	}
+}
+
+static void send_some(struct ns_session *session, size_t count)
+{
+	while (count > 0) {
+		char *room;
+		size_t part = ns_session_room(session, &room);
+
+		assert_true(part > 0);
+		part = part < count ? part : count;
+		memset(room, 'y', part);
+		ns_session_received(session, part);
+		count -= part;
+	}
+}
+
+static bool is_answered(struct ns_session *session, const char *text)
+{
+	struct iovec piece;
+
+	return ns_session_output(session, &piece, 1) == 1 && piece.iov_len >= strlen(text) &&
+	       memcmp(piece.iov_base, text, strlen(text)) == 0;
+}
+
+static void who_sends_nothing_loses_his_room_to_others(void **state)
+{
+	struct peer *peer = peer_create();
+	struct ns_session *sessions[UPLOADS_MAX + 3];
+
+	(void)state;
+	begin_uploads(peer, sessions, UPLOADS_MAX);
+	assert_number(ns_store_arena(peer->made.store, 0).heads.heads, UPLOADS_MAX);
+	/* The first one goes on, so it is the turn of the second, and then of the third. */
+	send_some(sessions[0], 1);
+	begin_uploads(peer, sessions + UPLOADS_MAX, 2);
+	assert_number(ns_store_arena(peer->made.store, 0).heads.heads, UPLOADS_MAX);
+
+	send_some(sessions[0], UPLOAD_BYTES - 2);
+	assert_true(is_answered(sessions[0], "got 4096"));
+	/* What comes too late is swallowed, and the connection stays in step. */
+	for (size_t i = 1; i <= 2; i++) {
+		send_some(sessions[i], UPLOAD_BYTES - 1);
+		assert_true(is_answered(sessions[i], "too slow\n"));
+		assert_false(ns_session_is_over(sessions[i]));
+	}
+	/* One has ended well: there is room for one more without anybody's going. */
+	begin_uploads(peer, sessions + UPLOADS_MAX + 2, 1);
+	for (size_t i = 3; i < UPLOADS_MAX + 3; i++) {
+		send_some(sessions[i], UPLOAD_BYTES - 1);
+		assert_true(is_answered(sessions[i], "got 4096"));
+	}
+	for (size_t i = 0; i < UPLOADS_MAX + 3; i++)
+		ns_session_free(sessions[i]);
+	assert_number(peer->context.uploads.head_bytes[0], 0);
+	assert_null(peer->context.uploads.first);
+	assert_number(ns_store_arena(peer->made.store, 0).heads.heads, 1);
+	peer_free(peer);
+}
+
+/* Where a worker's share is less than one head, it is still one. */
+static void one_value_may_always_come(void **state)
+{
+	struct peer *peer = peer_create();
+	struct ns_session *sessions[2];
+
+	(void)state;
+	peer->server.worker_count = 1000;
+	begin_uploads(peer, sessions, 2);
+	send_some(sessions[1], UPLOAD_BYTES - 1);
+	assert_true(is_answered(sessions[1], "got 4096"));
+	send_some(sessions[0], UPLOAD_BYTES - 1);
+	assert_true(is_answered(sessions[0], "too slow\n"));
+	ns_session_free(sessions[0]);
+	ns_session_free(sessions[1]);
+	peer_free(peer);
+}
+
 static void a_peer_that_sends_no_more_still_gets_its_answers(void **state)
 {
 	struct peer *peer = peer_create();
@@ -416,6 +519,8 @@ int main(void)
 		cmocka_unit_test(others_get_their_turn_after_some_commands),
 		cmocka_unit_test(a_value_cut_off_in_the_middle_is_dropped),
 		cmocka_unit_test(it_tells_what_it_waits_for),
+		cmocka_unit_test(who_sends_nothing_loses_his_room_to_others),
+		cmocka_unit_test(one_value_may_always_come),
 		cmocka_unit_test(a_peer_that_sends_no_more_still_gets_its_answers),
 	};
 

@@ -675,30 +675,112 @@ static void no_more_threads_join_than_were_announced(void **state)
 		ns_thread_leave(threads[i]);
 }
 
+/* The number; 0: there is none. */
+static uint8_t take_type(struct made *made, const char *text, size_t len)
+{
+	uint8_t type = 0;
+	int rc = ns_store_type_take(made->store, text, len, &type);
+
+	assert_number(rc, type != 0 ? 0 : len == 0 || len > NS_TYPE_TEXT_MAX ? -EINVAL : -ENOSPC);
+	return type;
+}
+
 static void types_are_numbered_once(void **state)
 {
 	struct made *made = *state;
-	char text[200];
-	uint8_t html = ns_store_type(made->store, "text/html; more", 9);
+	char text[NS_TYPE_TEXT_MAX + 1];
+	uint8_t html = take_type(made, "text/html; more", 9);
 
 	assert_true(html > 0);
 	assert_text(ns_store_type_text(made->store, html), "text/html");
-	assert_number(ns_store_type(made->store, "text/html", 9), html);
-	assert_true(ns_store_type(made->store, "text", 4) != html);
+	assert_number(take_type(made, "text/html", 9), html);
+	assert_true(take_type(made, "text", 4) != html);
 	assert_null(ns_store_type_text(made->store, 0));
-	assert_null(ns_store_type_text(made->store, 200));
-	assert_number(ns_store_type(made->store, "", 0), 0);
+	assert_number(take_type(made, "", 0), 0);
 	memset(text, 'x', sizeof(text));
-	assert_number(ns_store_type(made->store, text, sizeof(text)), 0);
+	assert_number(take_type(made, text, NS_TYPE_TEXT_MAX + 1), 0);
+	assert_true(take_type(made, text, NS_TYPE_TEXT_MAX) != 0);
 
-	for (int i = 2; i < 255; i++) {
+	for (int i = 3; i < NS_TYPES_MAX; i++) {
 		int len = snprintf(text, sizeof(text), "type/%d", i);
 
-		assert_number(ns_store_type(made->store, text, (size_t)len), i + 1);
+		assert_number(take_type(made, text, (size_t)len), i + 1);
 	}
-	assert_number(ns_store_type(made->store, "one/more", 8), 0);
-	assert_number(ns_store_type(made->store, "type/254", 8), 255);
+	assert_number(take_type(made, "one/more", 8), 0);
+	assert_number(take_type(made, "type/254", 8), 255);
 	assert_text(ns_store_type_text(made->store, 255), "type/254");
+}
+
+/* Stores an object of that type; false: there is no number for it. */
+static bool set_typed(struct made *made, const char *key, const char *type)
+{
+	struct ns_store_request request = { .key = key, .key_len = strlen(key), .bytes = 1 };
+	struct np_error err = { 0 };
+	struct ns_draft draft;
+
+	request.type = take_type(made, type, strlen(type));
+	if (request.type == 0)
+		return false;
+	assert_np_ok(ns_draft_begin(made->thread, &request, &draft, &err), &err);
+	ns_store_type_give(made->store, request.type);
+	draft.head[0] = 'x';
+	assert_number(ns_draft_store(made->thread, &draft, NS_SET, 0, 0, NULL), NS_STORED);
+	return true;
+}
+
+static const char *type_of(struct made *made, const char *key)
+{
+	const struct ns_object *object =
+		ns_store_get(made->thread, key, strlen(key), ns_store_now_s(made->store));
+	const char *text;
+
+	assert_non_null(object);
+	text = ns_store_type_text(made->store, object->type);
+	ns_object_unpin(made->thread, object);
+	return text;
+}
+
+/* A peer that sends a new one each time takes no place for ever. */
+static void types_that_no_object_has_make_room(void **state)
+{
+	struct made *made = *state;
+	char text[32];
+
+	assert_true(set_typed(made, "kept", "text/kept"));
+	for (int i = 0; i < 1000; i++) {
+		snprintf(text, sizeof(text), "junk/%d", i);
+		assert_true(set_typed(made, "key", text));
+		assert_text(type_of(made, "key"), text);
+		ns_thread_rest(made->thread);
+	}
+	assert_text(type_of(made, "kept"), "text/kept");
+}
+
+static void a_type_is_kept_as_long_as_an_object_has_it(void **state)
+{
+	struct made *made = *state;
+	char text[32];
+	char key[32];
+
+	for (int i = 0; i < NS_TYPES_MAX; i++) {
+		snprintf(text, sizeof(text), "type/%d", i);
+		snprintf(key, sizeof(key), "key%d", i);
+		assert_true(set_typed(made, key, text));
+	}
+	assert_false(set_typed(made, "more", "one/more"));
+	assert_true(set_typed(made, "more", "type/7"));
+	/* An append makes another object of the same type. */
+	assert_number(ns_store_extend(made->thread, "key9", 4, "y", 1, false, 0, NULL, NULL), 0);
+	ns_thread_rest(made->thread);
+	assert_false(set_typed(made, "more", "one/more"));
+
+	assert_number(ns_store_delete(made->thread, "key3", 4, 0), 0);
+	ns_thread_rest(made->thread);
+	ns_thread_rest(made->thread);
+	assert_true(set_typed(made, "more", "one/more"));
+	assert_text(type_of(made, "more"), "one/more");
+	assert_text(type_of(made, "key9"), "type/9");
+	assert_text(type_of(made, "key254"), "type/254");
 }
 
 #define store_test(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -734,6 +816,8 @@ int main(void)
 		store_test(counters_of_a_thread_that_left_go_on),
 		store_test(no_more_threads_join_than_were_announced),
 		store_test(types_are_numbered_once),
+		store_test(types_that_no_object_has_make_room),
+		store_test(a_type_is_kept_as_long_as_an_object_has_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,9 @@ static void fixture_create(struct fixture *f, unsigned buffers)
 	f->made = made_default(1, 64);
 	f->made.tails = f->tails;
 	made_create(&f->made);
-	f->server = (struct ns_server_state){ .config = &f->made.config, .store = f->made.store };
+	f->server = (struct ns_server_state){ .config = &f->made.config,
+		                              .store = f->made.store,
+		                              .worker_count = 1 };
 	f->context = (struct ns_session_context){ .server = &f->server,
 		                                  .counts = &f->counts,
 		                                  .thread = f->made.thread,
