@@ -40,10 +40,8 @@ struct ns_promoter {
 	/* The scan. */
 	uint32_t scan;
 	uint64_t bucket;
-	uint32_t began_s;
 	int64_t began_ns;
-	int64_t scan_ns;   /* that it took, sleep included */
-	float unread_part; /* that is left of the scores of what was not read since the last scan */
+	int64_t scan_ns; /* that it took, sleep included */
 	struct ns_best hot;
 	struct ns_best cold[NS_SIZE_CLASSES];
 	struct ns_best hot_blocks;
@@ -99,7 +97,6 @@ struct ns_promoter *ns_promoter_create(struct ns_store *store, unsigned node, ui
 	if (promoter == NULL)
 		return NULL;
 	promoter->store = store;
-	promoter->began_s = ns_store_now_s(store);
 	ns_rate_begin(&promoter->rate, rate, (int64_t)np_now_ns());
 	if (create_maps(promoter) && create_lists(promoter))
 		promoter->thread = ns_thread_join(store, node);
@@ -143,10 +140,6 @@ void ns_promoter_come(struct ns_promoter *promoter)
 
 static void begin_scan(struct ns_promoter *promoter)
 {
-	uint32_t since_s = promoter->now_s - promoter->began_s;
-
-	promoter->unread_part = ns_score_after(&promoter->store->scores, 1, since_s);
-	promoter->began_s = promoter->now_s;
 	promoter->began_ns = (int64_t)np_now_ns();
 	promoter->scan++;
 	promoter->bucket = 0;
@@ -160,19 +153,6 @@ static void begin_scan(struct ns_promoter *promoter)
 	promoter->state = SCANNING;
 }
 
-/* What was overwritten and not read again does not tell since when it has its score. */
-static float look_at_score(const struct ns_promoter *promoter, struct ns_object *object)
-{
-	float score = ns_object_score(promoter->store, object, promoter->now_s);
-
-	if (score == 0 || promoter->unread_part == 1 ||
-	    __atomic_load_n(&object->read_s, __ATOMIC_RELAXED) != 0)
-		return score;
-	score *= promoter->unread_part;
-	__atomic_store(&object->score, &score, __ATOMIC_RELAXED);
-	return score;
-}
-
 static void see(struct ns_promoter *promoter, struct ns_object *object)
 {
 	const struct ns_store *store = promoter->store;
@@ -180,7 +160,7 @@ static void see(struct ns_promoter *promoter, struct ns_object *object)
 		.hash = object->hash,
 		.offset = object->head,
 		.bytes = ns_head_bytes(store, object),
-		.score = look_at_score(promoter, object),
+		.score = ns_object_score(promoter->store, object, promoter->now_s),
 		.arena = object->arena,
 	};
 	struct ns_best *best = &promoter->hot;

@@ -36,7 +36,7 @@ static inline float ns_score_after(const struct ns_score_rules *rules, float sco
 	return score * exp2f(rules->decay_a_second * (float)seconds);
 }
 
-/* At @now_s. One that was not read since it was stored (0) keeps what it began with. */
+/* At @now_s. Of one that is not linked yet (0): what it begins with. */
 static inline float ns_score_at(const struct ns_score_rules *rules, float score, uint32_t read_s,
                                 uint32_t now_s)
 {

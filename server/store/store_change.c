@@ -81,9 +81,14 @@ int ns_store_touch(struct ns_thread *thread, const char *key, size_t key_len, ui
 	int rc = check_found(found.living, 0);
 
 	if (rc == 0) {
-		__atomic_store_n(&found.living->expires_s, expires_s, __ATOMIC_RELAXED);
-		__atomic_store_n(&found.living->read_s, ns_store_now_s(thread->store),
-		                 __ATOMIC_RELAXED);
+		struct ns_object *object = found.living;
+		uint32_t now_s = ns_store_now_s(thread->store);
+		/* A touch is no read: the score is as of then, and no higher for it. */
+		float score = ns_object_score(thread->store, object, now_s);
+
+		__atomic_store_n(&object->expires_s, expires_s, __ATOMIC_RELAXED);
+		__atomic_store(&object->score, &score, __ATOMIC_RELAXED);
+		__atomic_store_n(&object->read_s, now_s, __ATOMIC_RELAXED);
 	}
 	ns_index_unlock(thread->store->index, found.hash);
 	ns_counter_add(&thread->counts.touches, 1);

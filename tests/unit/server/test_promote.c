@@ -643,6 +643,26 @@ static void reads_raise_a_score_that_decays(void **state)
 	destroy(&setting);
 }
 
+static void a_touch_is_no_read_and_keeps_nothing_hot(void **state)
+{
+	struct setting setting;
+	struct made *made = &setting.made;
+	uint32_t then_s;
+
+	(void)state;
+	create(&setting, 2, 1);
+	set(made, "k", 10);
+	read_often(made, "k", 64);
+	for (unsigned minute = 0; minute < 3; minute++) {
+		made->store->started_ns -= 60 * INT64_C(1000000000);
+		assert_number(ns_store_touch(made->thread, "k", 1, 0), 0);
+	}
+	then_s = ns_store_now_s(made->store);
+	/* Eight, but for seconds that this took. */
+	assert_true(score_of(made, "k", then_s) < 9 && score_of(made, "k", then_s) > 2);
+	destroy(&setting);
+}
+
 static void who_overwrites_a_key_takes_its_score_over(void **state)
 {
 	struct setting setting;
@@ -701,6 +721,7 @@ int main(void)
 		cmocka_unit_test(who_reads_the_old_one_sees_it_whole),
 		cmocka_unit_test(a_moved_object_goes_with_the_flush_that_it_was_before),
 		cmocka_unit_test(reads_raise_a_score_that_decays),
+		cmocka_unit_test(a_touch_is_no_read_and_keeps_nothing_hot),
 		cmocka_unit_test(who_overwrites_a_key_takes_its_score_over),
 		cmocka_unit_test(without_promotion_no_scores_are_kept),
 	};
