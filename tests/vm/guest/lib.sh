@@ -105,10 +105,13 @@ run_in_cgroup() { # NAME PROGRAM ARGUMENT...
 	run sh -c 'echo $$ >"/sys/fs/cgroup/$0/cgroup.procs" && exec "$@"' "$@"
 }
 
-# Starts a command: $pid. It is ended by release, or with the check.
+# Starts a command: $pid. It is ended by release, or with the check. Its files are empty at once, not only when the
+# new process gets to it: what the last one printed is not taken for its words.
 start() { # PROGRAM ARGUMENT...
 	command="$* &"
 	status="still running"
+	: >"$TMP/out"
+	: >"$TMP/err"
 	"$@" </dev/null >"$TMP/out" 2>"$TMP/err" 3>&- &
 	pid=$!
 }

@@ -10,8 +10,15 @@ STORE_SERVER=127.0.0.1:$STORE_PORT
 
 store_pid=
 
+# Before it starts: what the last one printed is not taken for its words.
+empty_store_files() {
+	: >"$STORE_OUT"
+	: >"$STORE_ERR"
+}
+
 # Starts it from a CPU of node 0, so that what it has before it knows its place is there too.
 start_store() { # OPTION...
+	empty_store_files
 	numarun -C 0-1 -- numastore -p "$STORE_PORT" --http-port 0 "$@" </dev/null >"$STORE_OUT" \
 		2>"$STORE_ERR" 3>&- &
 	store_pid=$!

@@ -277,6 +277,7 @@ expect_counts() { # PMU CPU CONFIGS RATE...
 
 # Counts in the background, so that it takes counters away; end it with release_rival.
 start_rival() { # PMU CPU CONFIGS
+	: >"$TMP/rival"
 	perf_read "$1" "$2" "$3" 100000 0 >"$TMP/rival" 2>&1 3>&- &
 	rival=$!
 	poll test -s "$TMP/rival" || fault "a rival that counts" "none"

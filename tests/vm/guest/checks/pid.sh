@@ -130,6 +130,7 @@ check "transparent huge pages of a running process stay huge"
 	echo madvise >/sys/kernel/mm/transparent_hugepage/enabled
 
 check "a node that gets full stops the move and says so"
+	: >"$TMP/filler"
 	numactl -m 2 where --touch 330 --hold >"$TMP/filler" &
 	filler=$!
 	while ! grep -qx holding "$TMP/filler" && [ -d "/proc/$filler" ]; do

@@ -164,7 +164,7 @@ check "with enough of them it starts"
 check "an arena larger than the node is refused with what the node has"
 	run numastore -p "$STORE_PORT" --http-port 0 --numa 0 --memory 4G
 	expect_status 1
-	expect_stderr "^numastore: node 0 has [0-9]+ MiB of memory in all, too few for an arena of 4096 MiB"
+	expect_stderr "^numastore: node 0 has [0-9]+ MiB of memory in all, too little for an arena of 4096 MiB"
 	# All that there is but for a little, of which the kernel has more; an even number.
 	# shellcheck disable=SC2017
 	most=$(($(awk '$3 == "MemTotal:" { print $4 }' /sys/devices/system/node/node0/meminfo) / 2048 * 2 - 4))
@@ -175,6 +175,7 @@ check "an arena larger than the node is refused with what the node has"
 
 check "where memory policies are refused it serves and says that"
 	start_refused() {
+		empty_store_files
 		deny_mempolicy --all numastore -p "$STORE_PORT" --http-port 0 $layout --cores 1 </dev/null \
 			>"$STORE_OUT" 2>"$STORE_ERR" 3>&- &
 		store_pid=$!
