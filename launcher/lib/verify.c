@@ -183,7 +183,8 @@ static int check_cpus(struct nr_verification *v, struct nr_thread *thread, unsig
 	inside = v->state->available.cause == NR_CAUSE_OWN && np_bitmap_is_subset(&mask, &v->cpus);
 	if (inside && thread->cpus_lost)
 		nr_event_add_cpus(v, NR_CHANGE_BACK, thread, &mask);
-	else if (is_new)
+	else if (is_new || (!inside && !thread->cpus_lost))
+		/* The kernel takes a CPU out of masks some time before it says that it is offline. */
 		nr_event_add_cpus(v, inside ? NR_CHANGE_NARROWED : NR_CHANGE_LOST, thread, &mask);
 	thread->cpus_lost = !inside;
 	thread->cpus_narrowed = inside;

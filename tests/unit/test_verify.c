@@ -3,6 +3,7 @@
  * Real children on this host, told through a pipe to undo what they were given.
  */
 #include "check.h"
+#include "server/own_mounts.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -295,6 +297,50 @@ static void a_thread_that_keeps_to_some_of_its_cpus_breaks_nothing(void **state)
 	nr_plan_release(&plan);
 }
 
+/* A list of CPUs of ours in the place of the kernel's of those that are online, for this process alone. */
+static void say_online(const char *cpus)
+{
+	char path[] = "/tmp/online-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_number(write(fd, cpus, strlen(cpus)), strlen(cpus));
+	close(fd);
+	if (mount(path, "/sys/devices/system/cpu/online", NULL, MS_BIND, NULL) < 0)
+		fail_msg("mounting %s: %s", path, strerror(errno));
+	unlink(path);
+}
+
+/* The kernel takes a CPU out of masks before it says that it is offline. */
+static void a_cpu_that_is_said_to_be_offline_only_later_is_told_then(void **state)
+{
+	struct nr_plan plan = plan_of("0-1", NR_POLICY_KEEP);
+	struct subject subject;
+	struct nr_verification v = { 0 };
+	struct np_error err = { 0 };
+
+	(void)state;
+	skip_without_two_cpus();
+	own_mounts_or_skip();
+	subject = start(&plan);
+	assert_np_ok(nr_verify_begin(&plan, subject.pid, &v, &err), &err);
+	tell(&subject, '0');
+	look(&v, NR_VERIFY_ALL);
+	assert_number(v.event_count, 1);
+	assert_number(v.events[0].change, NR_CHANGE_NARROWED);
+	say_online("0\n");
+	look(&v, NR_VERIFY_ALL);
+	look(&v, NR_VERIFY_ALL);
+	assert_number(v.event_count, 2);
+	assert_number(v.events[1].change, NR_CHANGE_LOST);
+	assert_number(v.events[1].cause, NR_CAUSE_OFFLINE);
+	assert_text(v.events[1].detail, "CPU 1 went offline");
+	assert_false(nr_verify_is_ok(&v));
+	nr_verify_end(&v);
+	stop(&subject);
+	nr_plan_release(&plan);
+}
+
 static void a_program_that_sets_another_policy_is_named(void **state)
 {
 	struct nr_plan plan = plan_of("0", NR_POLICY_BIND);
@@ -383,6 +429,8 @@ int main(void)
 		cmocka_unit_test(a_program_that_sets_another_policy_is_named),
 		cmocka_unit_test(what_the_program_started_is_looked_at_too),
 		cmocka_unit_test(a_program_that_ended_leaves_what_was_seen),
+		/* The last one, as its mounts stay. */
+		cmocka_unit_test(a_cpu_that_is_said_to_be_offline_only_later_is_told_then),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
