@@ -197,7 +197,7 @@ def huge_bytes(process):
 
 def bench_memory(args):
     keys, size = args.objects, 100
-    arena = f"{(keys * 112 // (1 << 20)) + 16}M"  # a packed head of 100 bytes takes 104
+    arena = f"{(keys * 106 // (1 << 20)) + 16}M"  # a packed head of 100 bytes takes 104
     resident, items = {}, {}
     for name in ("numastore", "memcached"):
         if name == "numastore":
