@@ -18,14 +18,11 @@ import tempfile
 import time
 
 from http_refusals import Answer, HttpNumastore, get, sized
-from memcache_servers import PATIENCE_S, Connection, Numastore, Skipped, check, check_equal, main_of, program_of
-from peers import resident_kib
+from memcache_servers import (PATIENCE_S, Connection, Numastore, Skipped, check, check_equal, eventually, main_of,
+                              program_of)
+from peers import resident_kib, store
 
 LARGE = 256 << 10
-
-
-def set_value(connection, key, value):
-    check_equal(connection.ask(b"set %s 0 0 %d\r\n%s\r\n" % (key, len(value), value)), b"STORED\r\n", key)
 
 
 def is_refused(family, address):
@@ -39,24 +36,17 @@ def is_refused(family, address):
             return False  # just when it was closed
 
 
-def until(is_so, what):
-    end = time.monotonic() + PATIENCE_S
-    while not is_so():
-        check(time.monotonic() < end, "never came true:", what)
-        time.sleep(0.02)
-
-
 def answer_in_the_kernel():
     """It lies in the socket's buffer, and the peer is about to say something more."""
     value = b"v" * LARGE
     with Numastore() as server:
         connection = Connection(server.port)
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        set_value(connection, b"k", value)
+        store(server, b"k", value)
         connection.send(b"get k\r\n")
         connection.read_until(b"\r\n")
         os.kill(server.pid, signal.SIGTERM)
-        until(lambda: is_refused(socket.AF_INET, ("127.0.0.1", server.port)), "that it listens no more")
+        eventually(lambda: is_refused(socket.AF_INET, ("127.0.0.1", server.port)), "that it listens no more")
         try:
             # What nobody reads any more would make a reset of the end, and that takes away what is on its way.
             connection.send(b"get k\r\n")
@@ -98,8 +88,8 @@ def no_address_is_left():
             with Connection(server.http) as http:
                 http.send(sized(b"12345", path=b"/k")[:-2])
                 os.kill(server.pid, signal.SIGTERM)
-                until(lambda: is_refused(socket.AF_UNIX, path), "that the socket is refused")
-                until(lambda: is_refused(socket.AF_INET, ("127.0.0.1", server.http)), "that the port is refused")
+                eventually(lambda: is_refused(socket.AF_UNIX, path), "that the socket is refused")
+                eventually(lambda: is_refused(socket.AF_INET, ("127.0.0.1", server.http)), "that the port is refused")
                 http.send(b"45")
                 check_equal(Answer(http).status, 201, "who was there")
 

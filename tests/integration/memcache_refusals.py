@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-from memcache_servers import PATIENCE_S, Connection, Numastore, check, check_equal, main_of, program_of
+from memcache_servers import PATIENCE_S, Connection, Numastore, check, check_equal, eventually, main_of, program_of
 
 FORMAT = b"CLIENT_ERROR bad command line format\r\n"
 EXPTIME = b"CLIENT_ERROR invalid exptime argument\r\n"
@@ -760,13 +760,6 @@ def resident_bytes(server):
 
 def heads(connection):
     return sum(int(heads) for heads in re.findall(r",heads=(\d+)", str(connection.stats("placement"))))
-
-
-def eventually(is_so, what):
-    end = time.monotonic() + PATIENCE_S
-    while not is_so():
-        check(time.monotonic() < end, what)
-        time.sleep(0.02)
 
 
 def unread_answers(server, other):

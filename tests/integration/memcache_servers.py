@@ -35,6 +35,13 @@ def check_equal(found, expected, what):
         raise Wrong(f"{what}: {found!r:.600} instead of {expected!r:.600}")
 
 
+def eventually(is_so, *what):
+    end = time.monotonic() + PATIENCE_S
+    while not is_so():
+        check(time.monotonic() < end, "never came true:", *what)
+        time.sleep(0.02)
+
+
 def main_of(run):
     """Exit status of run(): 0, 77 with the reason that it cannot be tried here, or 1 with what is wrong."""
     try:

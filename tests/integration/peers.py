@@ -20,7 +20,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from http_refusals import Answer, HttpNumastore, get, sized
-from memcache_servers import PATIENCE_S, Connection, check, check_equal, main_of
+from memcache_servers import PATIENCE_S, Connection, check, check_equal, eventually, main_of
 
 LARGE = 256 << 10
 ADMIN_MOST = 32
@@ -36,13 +36,6 @@ def value_of(number, size=LARGE):
 def resident_kib(server):
     with open(f"/proc/{server.pid}/status", encoding="ascii") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
-
-
-def eventually(is_so, what):
-    end = time.monotonic() + PATIENCE_S
-    while not is_so():
-        check(time.monotonic() < end, "never came true:", what)
-        time.sleep(0.02)
 
 
 def store(server, key, value):

@@ -181,6 +181,23 @@ static void look(struct nr_verification *v, unsigned flags)
 	assert_np_ok(nr_verify_check(v, flags, &err), &err);
 }
 
+/* Starts a subject with that plan, and to look at it. */
+static void watch(const struct nr_plan *plan, struct subject *ret, struct nr_verification *ret_v)
+{
+	struct np_error err = { 0 };
+
+	*ret = start(plan);
+	*ret_v = (struct nr_verification){ 0 };
+	assert_np_ok(nr_verify_begin(plan, ret->pid, ret_v, &err), &err);
+}
+
+static void unwatch(struct nr_plan *plan, struct subject *subject, struct nr_verification *v)
+{
+	nr_verify_end(v);
+	stop(subject);
+	nr_plan_release(plan);
+}
+
 /* A sanitizer's own thread may come while it is looked at. */
 static void look_at_all_threads(struct nr_verification *v, pid_t process, unsigned flags)
 {
@@ -195,12 +212,11 @@ static void look_at_all_threads(struct nr_verification *v, pid_t process, unsign
 static void a_program_that_stays_is_verified(void **state)
 {
 	struct nr_plan plan = plan_of("0", NR_POLICY_BIND);
-	struct subject subject = start(&plan);
-	struct nr_verification v = { 0 };
-	struct np_error err = { 0 };
+	struct subject subject;
+	struct nr_verification v;
 
 	(void)state;
-	assert_np_ok(nr_verify_begin(&plan, subject.pid, &v, &err), &err);
+	watch(&plan, &subject, &v);
 	tell(&subject, 't');
 	tell(&subject, 't');
 	tell(&subject, 'm');
@@ -214,22 +230,18 @@ static void a_program_that_stays_is_verified(void **state)
 	assert_number(v.pages.outside_bytes, 0);
 	for (size_t i = 0; i < v.thread_count; i++)
 		assert_true(v.threads[i].policy_is_known);
-	nr_verify_end(&v);
-	stop(&subject);
-	nr_plan_release(&plan);
+	unwatch(&plan, &subject, &v);
 }
 
 static void a_thread_that_leaves_its_cpus_is_named_once_and_when_it_is_back(void **state)
 {
 	struct nr_plan plan = plan_of("0", NR_POLICY_KEEP);
 	struct subject subject;
-	struct nr_verification v = { 0 };
-	struct np_error err = { 0 };
+	struct nr_verification v;
 
 	(void)state;
 	skip_without_two_cpus();
-	subject = start(&plan);
-	assert_np_ok(nr_verify_begin(&plan, subject.pid, &v, &err), &err);
+	watch(&plan, &subject, &v);
 	look(&v, NR_VERIFY_ALL);
 	tell(&subject, 'w');
 	look(&v, NR_VERIFY_ALL);
@@ -250,23 +262,19 @@ static void a_thread_that_leaves_its_cpus_is_named_once_and_when_it_is_back(void
 	assert_number(v.events[1].change, NR_CHANGE_BACK);
 	assert_true(nr_verify_is_ok(&v));
 	assert_true(v.was_lost);
-	nr_verify_end(&v);
-	stop(&subject);
-	nr_plan_release(&plan);
+	unwatch(&plan, &subject, &v);
 }
 
 static void a_thread_that_left_is_pinned_again(void **state)
 {
 	struct nr_plan plan = plan_of("0", NR_POLICY_KEEP);
 	struct subject subject;
-	struct nr_verification v = { 0 };
-	struct np_error err = { 0 };
+	struct nr_verification v;
 	cpu_set_t set;
 
 	(void)state;
 	skip_without_two_cpus();
-	subject = start(&plan);
-	assert_np_ok(nr_verify_begin(&plan, subject.pid, &v, &err), &err);
+	watch(&plan, &subject, &v);
 	tell(&subject, 'w');
 	look(&v, NR_VERIFY_REPIN | NR_VERIFY_ALL);
 
@@ -277,22 +285,18 @@ static void a_thread_that_left_is_pinned_again(void **state)
 	assert_true(nr_verify_is_ok(&v));
 	assert_int_equal(sched_getaffinity(subject.pid, sizeof(set), &set), 0);
 	assert_number(CPU_COUNT(&set), 1);
-	nr_verify_end(&v);
-	stop(&subject);
-	nr_plan_release(&plan);
+	unwatch(&plan, &subject, &v);
 }
 
 static void a_thread_that_keeps_to_some_of_its_cpus_breaks_nothing(void **state)
 {
 	struct nr_plan plan = plan_of("0-1", NR_POLICY_KEEP);
 	struct subject subject;
-	struct nr_verification v = { 0 };
-	struct np_error err = { 0 };
+	struct nr_verification v;
 
 	(void)state;
 	skip_without_two_cpus();
-	subject = start(&plan);
-	assert_np_ok(nr_verify_begin(&plan, subject.pid, &v, &err), &err);
+	watch(&plan, &subject, &v);
 	tell(&subject, '0');
 	look(&v, NR_VERIFY_REPIN | NR_VERIFY_ALL);
 	look(&v, NR_VERIFY_REPIN | NR_VERIFY_ALL);
@@ -301,9 +305,7 @@ static void a_thread_that_keeps_to_some_of_its_cpus_breaks_nothing(void **state)
 	assert_number(v.events[0].change, NR_CHANGE_NARROWED);
 	assert_true(nr_verify_is_ok(&v));
 	assert_false(v.was_lost);
-	nr_verify_end(&v);
-	stop(&subject);
-	nr_plan_release(&plan);
+	unwatch(&plan, &subject, &v);
 }
 
 /* A list of CPUs of ours in the place of the kernel's of those that are online, for this process alone. */
@@ -325,14 +327,12 @@ static void a_cpu_that_is_said_to_be_offline_only_later_is_told_then(void **stat
 {
 	struct nr_plan plan = plan_of("0-1", NR_POLICY_KEEP);
 	struct subject subject;
-	struct nr_verification v = { 0 };
-	struct np_error err = { 0 };
+	struct nr_verification v;
 
 	(void)state;
 	skip_without_two_cpus();
 	own_mounts_or_skip();
-	subject = start(&plan);
-	assert_np_ok(nr_verify_begin(&plan, subject.pid, &v, &err), &err);
+	watch(&plan, &subject, &v);
 	tell(&subject, '0');
 	look(&v, NR_VERIFY_ALL);
 	assert_number(v.event_count, 1);
@@ -345,20 +345,17 @@ static void a_cpu_that_is_said_to_be_offline_only_later_is_told_then(void **stat
 	assert_number(v.events[1].cause, NR_CAUSE_OFFLINE);
 	assert_text(v.events[1].detail, "CPU 1 went offline");
 	assert_false(nr_verify_is_ok(&v));
-	nr_verify_end(&v);
-	stop(&subject);
-	nr_plan_release(&plan);
+	unwatch(&plan, &subject, &v);
 }
 
 static void a_program_that_sets_another_policy_is_named(void **state)
 {
 	struct nr_plan plan = plan_of("0", NR_POLICY_BIND);
-	struct subject subject = start(&plan);
-	struct nr_verification v = { 0 };
-	struct np_error err = { 0 };
+	struct subject subject;
+	struct nr_verification v;
 
 	(void)state;
-	assert_np_ok(nr_verify_begin(&plan, subject.pid, &v, &err), &err);
+	watch(&plan, &subject, &v);
 	look(&v, NR_VERIFY_ALL);
 	tell(&subject, 'd');
 	look(&v, NR_VERIFY_ALL);
@@ -370,21 +367,18 @@ static void a_program_that_sets_another_policy_is_named(void **state)
 	assert_text(v.events[0].asked, "bind:0");
 	assert_text(v.events[0].kernel, "default");
 	assert_false(nr_verify_is_ok(&v));
-	nr_verify_end(&v);
-	stop(&subject);
-	nr_plan_release(&plan);
+	unwatch(&plan, &subject, &v);
 }
 
 static void what_the_program_started_is_looked_at_too(void **state)
 {
 	struct nr_plan plan = plan_of("0", NR_POLICY_BIND);
-	struct subject subject = start(&plan);
-	struct nr_verification v = { 0 };
+	struct subject subject;
+	struct nr_verification v;
 	size_t alone_count;
-	struct np_error err = { 0 };
 
 	(void)state;
-	assert_np_ok(nr_verify_begin(&plan, subject.pid, &v, &err), &err);
+	watch(&plan, &subject, &v);
 	look_at_all_threads(&v, subject.pid, NR_VERIFY_ALL);
 	alone_count = v.thread_count;
 	tell(&subject, 'f');
@@ -392,22 +386,20 @@ static void what_the_program_started_is_looked_at_too(void **state)
 	if (v.process_count > 1) /* else a kernel without CONFIG_PROC_CHILDREN */
 		assert_true(v.thread_count > alone_count);
 	assert_true(nr_verify_is_ok(&v));
-	nr_verify_end(&v);
-	stop(&subject);
-	nr_plan_release(&plan);
+	unwatch(&plan, &subject, &v);
 }
 
 static void a_program_that_ended_leaves_what_was_seen(void **state)
 {
 	struct nr_plan plan = plan_of("0", NR_POLICY_BIND);
-	struct subject subject = start(&plan);
-	struct nr_verification v = { 0 };
+	struct subject subject;
+	struct nr_verification v;
 	size_t seen_count;
 	struct np_error err = { 0 };
 	siginfo_t info;
 
 	(void)state;
-	assert_np_ok(nr_verify_begin(&plan, subject.pid, &v, &err), &err);
+	watch(&plan, &subject, &v);
 	tell(&subject, 't');
 	look(&v, NR_VERIFY_PAGES | NR_VERIFY_ALL);
 	seen_count = v.thread_count;
@@ -422,9 +414,7 @@ static void a_program_that_ended_leaves_what_was_seen(void **state)
 	assert_fails(nr_verify_check(&v, 0, &err), -ESRCH, &err, "has ended");
 	assert_number(v.thread_count, seen_count);
 	assert_true(v.pages.judged_bytes > 0);
-	nr_verify_end(&v);
-	stop(&subject);
-	nr_plan_release(&plan);
+	unwatch(&plan, &subject, &v);
 }
 
 int main(void)
