@@ -106,8 +106,7 @@ static char *write_metrics(const struct ns_server_state *state, size_t *ret_len)
 {
 	struct ns_metrics_page page = { .version = NUMAKIT_VERSION,
 		                        .state = state,
-		                        .is_draining = __atomic_load_n(&state->is_draining,
-		                                                       __ATOMIC_RELAXED) };
+		                        .is_draining = ns_state_is_draining(state) };
 	struct ns_metrics_served *served = NULL;
 	struct ns_arena_counts *arenas = NULL;
 	struct ns_pool_state *pools = NULL;
@@ -155,7 +154,7 @@ static void tell_metrics(const struct ns_http_request *request, const struct ns_
 static void tell_health(const struct ns_http_request *request, const struct ns_server_state *state,
                         struct ns_output *output)
 {
-	if (__atomic_load_n(&state->is_draining, __ATOMIC_RELAXED))
+	if (ns_state_is_draining(state))
 		ns_http_answer_words(&request->manner, 503, "draining", NULL, output);
 	else
 		ns_http_answer_words(&request->manner, 200, "ok", NULL, output);

@@ -338,7 +338,7 @@ static int gather(struct http *http, struct ns_session_context *context, struct 
 	while (room < http->value_bytes + data.len)
 		room *= 2;
 	if (room != http->value_room) {
-		if (context->gathered_bytes + (room - http->value_room) > NS_GATHERED_MAX)
+		if (!ns_session_may_gather(context, room - http->value_room))
 			return -EBUSY;
 		value = realloc(http->value, room);
 		if (!value)
@@ -543,7 +543,7 @@ static enum ns_step finish(void *state, struct ns_session_context *context, stru
 		return NS_STEP_DONE;
 	http->request.head.length = 0; /* the body is read */
 	/* What was true of its head may have changed since. */
-	if (ns_http_is_draining(context))
+	if (ns_state_is_draining(context->server))
 		http->request.manner.keeps_alive = false;
 	if (body->rc == 0) {
 		store(http, context, &body->draft, output);

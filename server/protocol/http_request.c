@@ -18,11 +18,6 @@ static bool goes_on(const struct ns_http_head *head)
 	return !head->wants_close && (head->minor > 0 || head->wants_alive);
 }
 
-bool ns_http_is_draining(const struct ns_session_context *context)
-{
-	return __atomic_load_n(&context->server->is_draining, __ATOMIC_RELAXED);
-}
-
 enum ns_step ns_http_request_take(struct ns_http_request *request,
                                   struct ns_session_context *context, const char *bytes,
                                   size_t count, size_t *used, struct ns_output *output)
@@ -49,7 +44,8 @@ enum ns_step ns_http_request_take(struct ns_http_request *request,
 	*used = blank + (size_t)len;
 	request->manner.is_old = request->head.minor == 0;
 	request->manner.is_head = request->head.method == NS_HTTP_HEAD;
-	request->manner.keeps_alive = goes_on(&request->head) && !ns_http_is_draining(context);
+	request->manner.keeps_alive =
+		goes_on(&request->head) && !ns_state_is_draining(context->server);
 	return NS_STEP_DONE;
 }
 

@@ -27,9 +27,6 @@ enum ns_step ns_http_request_take(struct ns_http_request *request,
                                   struct ns_session_context *context, const char *bytes,
                                   size_t count, size_t *used, struct ns_output *output);
 
-/* The server takes no new requests: each answer is the last one of its connection. */
-bool ns_http_is_draining(const struct ns_session_context *context);
-
 /*
  * Before the answer is written: the body, if there is one, is not wanted. If it is too long to be
  * read over, of unknown length, or may never come (Expect), the connection ends with the answer.

@@ -72,7 +72,7 @@ static void stat_process(struct ns_talk *talk)
 static void stat_connections(struct ns_talk *talk, const struct ns_worker_counts *workers)
 {
 	const struct ns_server_state *server = talk->context->server;
-	bool accepts = !__atomic_load_n(&server->is_draining, __ATOMIC_RELAXED);
+	bool accepts = !ns_state_is_draining(server);
 
 	ns_talk_stat(talk, "max_connections", server->config->connections_max);
 	ns_talk_stat(talk, "curr_connections", workers->connections);

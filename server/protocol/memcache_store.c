@@ -115,8 +115,7 @@ static int begin_memory(struct ns_talk *talk, const struct ns_command *command)
 	if (command->value_bytes > talk->context->config->head_bytes ||
 	    command->value_bytes > talk->context->config->object_bytes_max)
 		return -E2BIG;
-	if (talk->context->gathered_bytes > 0 &&
-	    talk->context->gathered_bytes + command->value_bytes > NS_GATHERED_MAX)
+	if (!ns_session_may_gather(talk->context, command->value_bytes))
 		return -ENOMEM;
 	talk->state->memory = malloc(command->value_bytes > 0 ? command->value_bytes : 1);
 	if (talk->state->memory == NULL)

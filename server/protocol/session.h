@@ -44,6 +44,12 @@ struct ns_session_context {
 	bool is_from_afar; /* the peer of the next session is on another machine; set before it is created */
 };
 
+/* Whether so much more may be counted in gathered_bytes. One value alone always may. */
+static inline bool ns_session_may_gather(const struct ns_session_context *context, uint64_t bytes)
+{
+	return context->gathered_bytes == 0 || context->gathered_bytes + bytes <= NS_GATHERED_MAX;
+}
+
 enum ns_session_kind { NS_SESSION_MEMCACHE, NS_SESSION_HTTP, NS_SESSION_ADMIN };
 
 struct ns_session; /* opaque */

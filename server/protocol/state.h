@@ -62,6 +62,12 @@ struct ns_server_state {
 	struct ns_worker_counts reset;
 };
 
+/* No new requests are taken: it ends once those that have begun are answered. */
+static inline bool ns_state_is_draining(const struct ns_server_state *state)
+{
+	return __atomic_load_n(&state->is_draining, __ATOMIC_RELAXED);
+}
+
 /* "uring", "threads", "auto". */
 const char *ns_state_engine_name(enum ns_tail_engine engine);
 

@@ -160,7 +160,7 @@ static void see(struct ns_promoter *promoter, struct ns_object *object)
 		.hash = object->hash,
 		.offset = object->head,
 		.bytes = ns_head_bytes(store, object),
-		.score = ns_object_score(promoter->store, object, promoter->now_s),
+		.score = ns_object_score(store, object, promoter->now_s),
 		.arena = object->arena,
 	};
 	struct ns_best *best = &promoter->hot;
